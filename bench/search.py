@@ -1,7 +1,8 @@
 """Message search: how fast messages are indexed, and how long a search takes.
 
 Run it with `python -m bench.search --messages 1000000`, perhaps with `--database URL` for an empty database.
-Half of the messages are of one user, the others of a hundred users. Words are drawn by Zipf's law.
+With `--by-sql`, PostgreSQL gets the messages with their terms by SQL, and the indexer is not measured. Half
+of the messages are of one user, the others of a hundred users. Words are drawn by Zipf's law.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from bench.measure import percentile
+from bench.search_fill import fill_postgres
 from segue import Kernel, Owner
 from segue.kernel.api.context import OPERATOR
 from segue.model.records import Asker
@@ -26,6 +28,7 @@ _USERS = 100
 _SEARCHES = 200
 _AT_ONCE = 100
 """Sessions in one write."""
+_CHINESE_TEXTS = 5_000
 _SYLLABLES = [
     *("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu"),
     *("ra", "se", "ti", "vo", "zu", "sha"),
@@ -51,9 +54,12 @@ class Words:
         self.all = sorted(self.all, key=len)[:_VOCABULARY]
         self._weights = list(accumulate(1 / rank for rank in range(1, len(self.all) + 1)))
 
+    def chinese(self) -> str:
+        return "".join(self._rng.choices(_HAN, k=40))
+
     def text(self) -> str:
         if self._rng.random() < 0.1:
-            return "".join(self._rng.choices(_HAN, k=40))
+            return self.chinese()
         return " ".join(self._rng.choices(self.all, cum_weights=self._weights, k=self._rng.randint(5, 50)))
 
 
@@ -61,26 +67,26 @@ def main() -> None:
     options = _options()
     with TemporaryDirectory() as folder:
         url = options.database or f"sqlite:///{folder}/search.db"
-        asyncio.run(_measure(url, options.messages))
+        asyncio.run(_measure(url, options.messages, by_sql=options.by_sql))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.search", description=__doc__)
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--database", help="the URL of an empty database; a SQLite file if unset")
+    parser.add_argument("--by-sql", action="store_true", help="fill PostgreSQL by SQL, without the indexer")
     return parser.parse_args()
 
 
-async def _measure(url: str, messages: int) -> None:
+async def _measure(url: str, messages: int, *, by_sql: bool) -> None:
     rng = random.Random(7)
     words = Words(rng)
     async with Kernel(url, agent=ScriptedAgent()) as kernel:
-        await _fill(kernel, messages, words)
-        began = perf_counter()
-        while await kernel.workers.indexer.step():
-            pass
-        seconds = perf_counter() - began
-        print(f"indexed {messages:,} messages in {seconds:.0f} s, {messages / seconds:,.0f} a second")
+        if by_sql:
+            await _fill_by_sql(kernel, url, messages, words)
+        else:
+            await _fill(kernel, messages, words)
+            await _index(kernel, messages)
         everything: list[float] = []
         for name, asker in _askers().items():
             for kind, asked in _queries(words, rng).items():
@@ -88,6 +94,14 @@ async def _measure(url: str, messages: int) -> None:
                 everything += times
                 print(f"{name:14} {kind:22} {_row(times)}")
         print(f"{'all':37} {_row(everything)}")
+
+
+async def _index(kernel: Kernel, messages: int) -> None:
+    began = perf_counter()
+    while await kernel.workers.indexer.step():
+        pass
+    seconds = perf_counter() - began
+    print(f"indexed {messages:,} messages in {seconds:.0f} s, {messages / seconds:,.0f} a second")
 
 
 def _row(times: Sequence[float]) -> str:
@@ -124,15 +138,28 @@ async def _search(kernel: Kernel, query: str, asker: Asker) -> float:
     return perf_counter() - began
 
 
+async def _fill_by_sql(kernel: Kernel, url: str, messages: int, words: Words) -> None:
+    began = kernel.clock.ms() - messages * 1000
+    sessions: dict[int, tuple[str, Owner]] = {}
+    for first in range(0, messages // _PER_SESSION, _AT_ONCE):
+        numbers = range(first, min(first + _AT_ONCE, messages // _PER_SESSION))
+        opened = await asyncio.gather(*(_open(kernel, number) for number in numbers))
+        sessions.update(zip(numbers, opened, strict=True))
+    chinese = [words.chinese() for _ in range(_CHINESE_TEXTS)]
+    await fill_postgres(url, sessions, _PER_SESSION, began, words.all, chinese)
+
+
+async def _open(kernel: Kernel, number: int) -> tuple[str, Owner]:
+    owner = Owner("default", "large" if number % 2 else f"u{number // 2 % _USERS}")
+    return (await kernel.sessions.open(f"websocket:{number}", owner=owner)).session.id, owner
+
+
 async def _fill(kernel: Kernel, messages: int, words: Words) -> None:
     began = kernel.clock.ms() - messages * 1000
     wanted = messages // _PER_SESSION
     for first in range(0, wanted, _AT_ONCE):
-        sessions = {}
-        for number in range(first, min(first + _AT_ONCE, wanted)):
-            user = "large" if number % 2 else f"u{number // 2 % _USERS}"
-            opened = await kernel.sessions.open(f"websocket:{number}", owner=Owner("default", user))
-            sessions[number] = opened.session.id
+        numbers = range(first, min(first + _AT_ONCE, wanted))
+        sessions = {number: (await _open(kernel, number))[0] for number in numbers}
         await kernel.store.commit(_insert, list(_events(sessions, began, words)))
 
 

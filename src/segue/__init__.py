@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from segue.model.action import Ask, Call, Say, View
 from segue.model.agent import (
     Agent,
+    Attach,
     Delta,
     OpenTurn,
     Resumed,
@@ -25,6 +26,7 @@ from segue.model.channel import (
     Arrival,
     Capabilities,
     Channel,
+    IncomingFile,
     Markdown,
     NotTaken,
     Receipt,
@@ -80,6 +82,7 @@ __all__ = [
     "Arrival",
     "Ask",
     "At",
+    "Attach",
     "AutoCommitPolicy",
     "Busy",
     "Call",
@@ -96,6 +99,7 @@ __all__ = [
     "Every",
     "File",
     "Idle",
+    "IncomingFile",
     "Job",
     "JobKind",
     "JobState",

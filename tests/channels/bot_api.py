@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -47,6 +48,12 @@ class BotApi:
     """If not None, a message that was accepted is answered only when this is set."""
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     webhook: dict[str, Any] | None = None
+    stored: dict[str, bytes] = field(default_factory=dict)
+    """The files that users have sent, by file id."""
+    uploads: list[tuple[str, str, str, bytes]] = field(default_factory=list)
+    """The files that the bot has sent: method, chat, name and content."""
+    broken_downloads: int = 0
+    """So many downloads break in the middle."""
     _updates: list[dict[str, Any]] = field(default_factory=list)
     _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -54,28 +61,63 @@ class BotApi:
         return [text for chat, text in self.messages.values() if chat == chat_id]
 
     async def write(
-        self, text: str, *, sender: int = 7, chat: int | None = None, topic: int | None = None, **about: Any
+        self,
+        text: str,
+        *,
+        sender: int = 7,
+        chat: int | None = None,
+        topic: int | None = None,
+        file: dict[str, Any] | None = None,
+        **about: Any,
     ) -> None:
-        """Write to the bot as a user, in a topic if given."""
+        """Write to the bot as a user, in a topic if given; with a file, the text is its caption."""
         number = len(self._updates) + 1
         message = {
             "message_id": 1000 + number,
             "date": 0,
-            "text": text,
+            **({"text": text} if file is None else {"caption": text, **file}),
             "from": {"id": sender, "is_bot": False, "first_name": "Ada"},
             "chat": {"id": chat or sender, "type": "private", **about},
         }
+        if file is not None and not text:
+            del message["caption"]
         if topic is not None:
             message |= {"message_thread_id": topic, "is_topic_message": True}
         async with self._arrived:
             self._updates.append({"update_id": number, "message": message})
             self._arrived.notify_all()
 
+    def photo(self, data: bytes) -> dict[str, Any]:
+        """A photo as a message has it, for `write`."""
+        small, large = self._keep(data[:10]), self._keep(data)
+        return {"photo": [{"file_id": small, "file_size": 10}, {"file_id": large, "file_size": len(data)}]}
+
+    def document(self, name: str, data: bytes, *, size: int | None = None) -> dict[str, Any]:
+        """A document as a message has it, for `write`."""
+        return {"document": {"file_id": self._keep(data), "file_name": name, "file_size": size or len(data)}}
+
+    def _keep(self, data: bytes) -> str:
+        self.stored[f"file-{len(self.stored)}"] = data
+        return f"file-{len(self.stored) - 1}"
+
+    async def download(self, request: Request) -> Response:
+        if request.path_params["token"] != TOKEN:
+            return Response(status_code=404)
+        data = self.stored.get(request.path_params["file_id"])
+        if data is None:
+            return Response(status_code=404)
+        if self.broken_downloads:
+            self.broken_downloads -= 1
+            return Response(data[:5], headers={"Content-Length": str(len(data))})
+        return Response(data)
+
     async def answer(self, request: Request) -> Response:
         if request.path_params["token"] != TOKEN:
             self.refused_tokens += 1
             return _no(401, "Unauthorized")
         method = request.path_params["method"]
+        if request.headers.get("content-type", "").startswith("multipart/form-data"):
+            return await self._upload(method, request)
         given: dict[str, Any] = json.loads(await request.body() or b"{}")
         self.calls.append((method, given))
         if self.refusals and self.refusals[0].method == method:
@@ -88,6 +130,8 @@ class BotApi:
                 return await self._send(given)
             case "editMessageText":
                 return self._edit(given)
+            case "getFile" if given["file_id"] in self.stored:
+                return _yes({"file_id": given["file_id"], "file_path": given["file_id"]})
             case "setWebhook":
                 self.webhook = given
                 return _yes(True)
@@ -96,6 +140,24 @@ class BotApi:
             case "getMe":
                 return _yes({"id": 12345, "is_bot": True, "username": "segue_bot"})
         return _no(404, "Not Found")
+
+    async def _upload(self, method: str, request: Request) -> Response:
+        if self.refusals and self.refusals[0].method == method:
+            refusal = self.refusals.popleft()
+            return _no(refusal.status, refusal.description, refusal.retry_after)
+        async with request.form() as form:
+            sent = form["photo" if method == "sendPhoto" else "document"]
+            assert isinstance(sent, UploadFile)
+            data = await sent.read()
+            chat = str(form["chat_id"])
+            self.calls.append((method, {name: value for name, value in form.items() if value is not sent}))
+        self.uploads.append((method, chat, sent.filename or "", data))
+        message_id = len(self.messages) + 1
+        self.messages[message_id] = (chat, f"<{sent.filename}>")
+        self.taken.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        return _yes({"message_id": message_id})
 
     async def _poll(self, given: dict[str, Any]) -> list[dict[str, Any]]:
         offset = given.get("offset", 0)
@@ -166,6 +228,11 @@ def _no(status: int, description: str, retry_after: int | None = None) -> Respon
 @asynccontextmanager
 async def bot_api() -> AsyncIterator[BotApi]:
     api = BotApi()
-    app = Starlette(routes=[Route("/bot{token}/{method}", api.answer, methods=["POST"])])
+    app = Starlette(
+        routes=[
+            Route("/bot{token}/{method}", api.answer, methods=["POST"]),
+            Route("/file/bot{token}/{file_id}", api.download, methods=["GET"]),
+        ]
+    )
     async with on_loopback(app) as api.url:
         yield api

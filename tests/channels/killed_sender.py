@@ -1,7 +1,8 @@
-"""A process that sends one message and kills itself with -9, right before or after the send.
+"""A process that sends one message and kills itself with -9, right before or after the send, or between the
+text and the files.
 
-python -m tests.channels.killed_sender DATABASE before|after telegram URL TOKEN
-python -m tests.channels.killed_sender DATABASE before|after matrix URL USER TOKEN
+python -m tests.channels.killed_sender DATABASE before|between|after telegram URL TOKEN
+python -m tests.channels.killed_sender DATABASE before|between|after matrix URL USER TOKEN
 """
 
 import asyncio
@@ -10,10 +11,11 @@ import signal
 import sys
 from contextlib import AsyncExitStack
 
-from segue import Kernel, OpenTurn, Settings
+from segue import Kernel, Settings
 from segue.channels.matrix import Matrix
 from segue.channels.telegram import Telegram
 from segue.model.records import Delivery
+from tests.channels.drawing import drawing
 
 LEASE = 1.0
 
@@ -25,10 +27,6 @@ def make(kind: str, *arguments: str) -> Telegram | Matrix:
     return Matrix(*arguments)
 
 
-async def silent(turn: OpenTurn) -> str:
-    return ""
-
-
 async def main(database: str, point: str, kind: str, *arguments: str) -> None:
     channel = make(kind, *arguments)
     send = channel.send
@@ -38,11 +36,19 @@ async def main(database: str, point: str, kind: str, *arguments: str) -> None:
             await send(delivery)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    channel.send = die  # type: ignore[method-assign,assignment]
+    async def die_at_a_file(*file: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if point != "between":
+        channel.send = die  # type: ignore[method-assign,assignment]
+    elif isinstance(channel, Telegram):
+        channel._send_file = die_at_a_file  # type: ignore[method-assign,assignment]
+    else:
+        channel._media.upload = die_at_a_file  # type: ignore[method-assign,assignment]
     settings = Settings(lease_seconds=LEASE)
     async with AsyncExitStack() as opened:
         await opened.enter_async_context(channel)
-        kernel = Kernel(database, agent=silent, channels=[channel], settings=settings)
+        kernel = Kernel(database, agent=drawing, channels=[channel], settings=settings)
         await opened.enter_async_context(kernel)
         await kernel.run(listen=False)
 

@@ -45,6 +45,35 @@ class Person:
         path = f"/rooms/{quote(room_id)}/send/m.room.message/person-{self._count}"
         await self.call("PUT", path, msgtype="m.text", body=text)
 
+    async def write_file(self, room_id: str, name: str, data: bytes, *, caption: str | None = None) -> None:
+        """Upload a file and show it in the room, as an image if it is one."""
+        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
+            uploaded = await http.post(
+                f"/_matrix/media/v3/upload?filename={quote(name)}",
+                content=data,
+                headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/octet-stream"},
+            )
+        self._count += 1
+        path = f"/rooms/{quote(room_id)}/send/m.room.message/person-{self._count}"
+        kind = "m.image" if name.endswith(".png") else "m.file"
+        about = {"url": uploaded.json()["content_uri"], "info": {"size": len(data)}}
+        await self.call("PUT", path, msgtype=kind, body=caption or name, filename=name, **about)
+
+    async def files(self, room_id: str) -> list[tuple[str, str, bytes]]:
+        """Return the kind, the name and the content of the files in the room, oldest first."""
+        found = await self.call("GET", f"/rooms/{quote(room_id)}/messages?dir=b&limit=200")
+        shown = [event["content"] for event in reversed(found["chunk"]) if "url" in event["content"]]
+        return [(each["msgtype"], each["body"], await self._download(each["url"])) for each in shown]
+
+    async def _download(self, address: str) -> bytes:
+        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
+            answer = await http.get(
+                f"/_matrix/client/v1/media/download/{address.removeprefix('mxc://')}",
+                headers={"Authorization": f"Bearer {self.token}"},
+            )
+        assert answer.status_code == 200, answer.text
+        return answer.content
+
     async def read(self, room_id: str, *, of: str | None = None) -> list[str]:
         """Return the texts in the room as a client shows them, oldest first: a replaced message has the text
         of its replacement, which is no message of its own."""

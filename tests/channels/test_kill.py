@@ -16,6 +16,7 @@ import pytest
 from segue import Delivery, Kernel, Settings
 from segue.testing import ScriptedAgent
 from tests.channels.bot_api import TOKEN, bot_api
+from tests.channels.drawing import PNG, TABLE
 from tests.channels.killed_sender import LEASE, make
 from tests.channels.matrix_client import Homeserver
 from tests.docs.pages import ROOT
@@ -113,3 +114,47 @@ async def test_matrix_gets_it_once(database_url: str, any_home: Homeserver, poin
     channel = ("matrix", any_home.url, bot.user, bot.token)
     ends = await run_rounds(database_url, point, f"matrix:{room}", shown, *channel)
     assert ends == [("sent", None, 1)] * ROUNDS
+
+
+async def one_drawing(database: str, key: str, *channel: str) -> Delivery:
+    """Ask for a drawing, kill the sender between its text and its files, and let another process finish."""
+    async with successor(database, *channel) as kernel:
+        await kernel.receive(key, "draw")
+        await killed(database, "between", *channel)
+        [sending] = await kernel.log.deliveries(key)
+        assert sending.state == "pending"
+
+        async def is_over() -> bool:
+            return (await kernel.log.deliveries(key))[0].state != "pending"
+
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(kernel.run(listen=False))
+            await eventually(is_over, "it is sent or has failed")
+            running.cancel()
+        return (await kernel.log.deliveries(key))[0]
+
+
+async def test_telegram_gets_no_text_twice_when_the_sender_is_killed_before_the_files(
+    database_url: str,
+) -> None:
+    async with bot_api() as api:
+        delivery = await one_drawing(database_url, "telegram:7", "telegram", api.url, TOKEN)
+        assert (delivery.state, delivery.error) == ("failed", "delivery unknown")
+        shown = [text.removesuffix(" …") for text in api.shown("7")]
+        assert (shown, api.uploads) == (["Here it is."], [])
+    async with successor(database_url, "telegram", api.url, TOKEN) as kernel:
+        *_, note = await kernel.messages("telegram:7")
+        assert note.content == "A message could not be delivered (delivery unknown)."
+
+
+async def test_matrix_gets_the_text_and_each_file_once_when_the_sender_is_killed_before_the_files(
+    database_url: str, synapse: Homeserver
+) -> None:
+    bot, ada = await synapse.pair()
+    room = await ada.open_room(bot.user)
+    await bot.join(room)
+    channel = ("matrix", synapse.url, bot.user, bot.token)
+    delivery = await one_drawing(database_url, f"matrix:{room}", *channel)
+    assert (delivery.state, delivery.error) == ("sent", None)
+    assert await ada.read(room) == ["Here it is.", "chart.png", "table.csv"]
+    assert await ada.files(room) == [("m.image", "chart.png", PNG), ("m.file", "table.csv", TABLE)]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from segue import Delivery, Kernel
+from segue import Delivery, Kernel, Settings
 from segue.channels.matrix import Matrix
 from segue.testing import ManualClock, ScriptedAgent
 from segue.testing.conformance import delivery
+from tests.channels.drawing import PNG, TABLE, drawing
 from tests.channels.matrix_client import Homeserver, matrix_of, until_joined, until_shown
 from tests.channels.matrix_protocol import check_protocol
 
@@ -107,3 +108,33 @@ async def test_messages_written_while_the_bot_was_down_are_received_later_once(
         if text == "One":
             await ada.write(room, "Two")
     assert [asked.text for asked in agent.asked] == ["One", "Two"]
+
+
+async def test_images_and_files_go_both_ways(synapse: Homeserver, tmp_path: Path) -> None:
+    bot, ada = await synapse.pair()
+    room = await ada.open_room(bot.user)
+    settings = Settings(file_megabytes=0.001)
+    async with (
+        matrix_of(bot, synapse) as matrix,
+        Kernel(
+            f"sqlite:///{tmp_path}/segue.db", agent=drawing, channels=[matrix], settings=settings
+        ) as kernel,
+        asyncio.TaskGroup() as group,
+    ):
+        running = group.create_task(kernel.run())
+        await until_joined(bot, ada, room)
+        await ada.write_file(room, "photo.png", PNG, caption="What is this?")
+        await until_shown(ada, room, "What is this?: image/png")
+        await ada.write_file(room, "notes.txt", b"Milk")
+        await until_shown(ada, room, "[notes.txt]: text/plain")
+        await ada.write_file(room, "large.txt", b"x" * 5_000)
+        await until_shown(
+            ada,
+            room,
+            "I could not take large.txt: it has 5,000 bytes, and may have 1,049; send a smaller one.",
+        )
+        await ada.write(room, "draw")
+        await until_shown(ada, room, "table.csv")
+        files = await ada.files(room)
+        assert files[3:] == [("m.image", "chart.png", PNG), ("m.file", "table.csv", TABLE)]
+        running.cancel()

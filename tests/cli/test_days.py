@@ -89,3 +89,28 @@ async def test_days_go_with_a_cron_line_and_a_known_set_only(segue: Segue) -> No
     assert (unknown.code, "did you mean CN" in unknown.err) == (2, True)
     alone = await segue("jobs", "add", "web:1", "Go.", *line, "--shift", "next")
     assert (alone.code, "needs days" in alone.err) == (2, True)
+
+
+async def test_a_session_gets_a_set_and_its_jobs_are_made_with_it(segue: Segue, file: Path) -> None:
+    await segue("days", "import", str(file))
+    await segue("sessions", "add-message", "websocket:1", "Hello.")
+    edited = await segue("sessions", "edit", "websocket:1", "--days", "school", "--timezone", "UTC")
+    assert edited.out == "Session websocket:1 was changed.\n", edited.err
+    assert "working days  school" in (await segue("sessions", "show", "websocket:1")).out
+    made = await segue("jobs", "add", "websocket:1", "Go.", "--schedule", "every workday at 9", "--json")
+    assert json.loads(made.out)["schedule"]["days"] == "school", made.err
+    assert (await segue("sessions", "edit", "websocket:1", "--days", "none")).code == 0
+    assert json.loads((await segue("sessions", "show", "websocket:1", "--json")).out)["days"] is None
+    nothing = await segue("sessions", "edit", "websocket:1")
+    assert (nothing.code, "give what to change" in nothing.err) == (2, True)
+
+
+async def test_doctor_names_a_calendar_that_has_ended_and_is_used(segue: Segue, tmp_path: Path) -> None:
+    old = tmp_path / "old.ics"
+    old.write_text(WINTER.replace("20901221", "20201221").replace("20910103", "20210103"), "utf-8")
+    await segue("days", "import", str(old))
+    assert "The calendar old" not in (await segue("doctor")).out
+    await segue(
+        "jobs", "add", "websocket:1", "Go.", "--schedule", "0 9 * * *", "--days", "old", "--timezone", "UTC"
+    )
+    assert "The calendar old ended on 31 Dec 2021." in (await segue("doctor")).out

@@ -54,8 +54,8 @@ SECTIONS = {
     "Agents and channels": (
         "",
         "Agent OpenTurn current_turn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() "
-        "Waiting() Resumed scheduling_tools Tool Toolbox Channel Capabilities() "
-        "Markdown Stored() Arrival() Receipt() NotTaken() Unreachable() Rejected() Clock SystemClock",
+        "Attach() Waiting() Resumed scheduling_tools Tool Toolbox Channel Capabilities() Markdown "
+        "Stored() Arrival() IncomingFile() Receipt() NotTaken() Unreachable() Rejected() Clock SystemClock",
     ),
     "Records": (
         "Values, as they were when they were read.",

@@ -215,3 +215,64 @@ async def test_an_account_has_a_limited_number_of_sets(kernel: Kernel) -> None:
     with pytest.raises(BadDays, match="at most 100"):
         await kernel.days.add("one-more", off("17"))
     await kernel.days.add("set-1", off("18"))
+
+
+async def test_a_session_has_a_set_for_its_words_until_it_is_cleared(kernel: Kernel) -> None:
+    session = (await kernel.sessions.open(CHAT)).session
+    assert await kernel.days.of_session(session) is None
+    await kernel.sessions.update(CHAT, days="CN")
+    assert await kernel.days.of_session(session) == "CN"
+    assert (await kernel.sessions.overview(CHAT)).days == "CN"
+    await kernel.sessions.update(CHAT, title="Work")
+    assert await kernel.days.of_session(session) == "CN"
+    await kernel.sessions.update(CHAT, days=None)
+    assert (await kernel.sessions.overview(CHAT)).days is None
+
+
+async def test_a_session_takes_no_unknown_set_and_keeps_the_one_that_it_has(kernel: Kernel) -> None:
+    await kernel.sessions.open(CHAT)
+    await kernel.days.add("school", off("17"))
+    await kernel.sessions.update(CHAT, days="school")
+    with pytest.raises(UnknownDays, match="did you mean school"):
+        await kernel.sessions.update(CHAT, days="shool", title="Lost")
+    assert (await kernel.sessions.get(CHAT)).title is None
+    with pytest.raises(DaysInUse, match=f"is that of {CHAT}"):
+        await kernel.days.delete("school")
+    await kernel.sessions.delete(CHAT)
+    await kernel.days.delete("school")
+
+
+async def notices(kernel: Kernel) -> list[str]:
+    await kernel.workers.day_notices.step()
+    await quiet(kernel)
+    return [each.content for each in await kernel.log.messages(CHAT) if "calendar" in each.content]
+
+
+@pytest.mark.parametrize("days", ["CN", "school"])
+async def test_a_session_is_told_once_that_the_calendar_of_its_jobs_ends_and_that_it_has_ended(
+    kernel: Kernel, clock: ManualClock, days: str
+) -> None:
+    await kernel.days.add("school", off("17"))
+    jobs = [await daily(kernel, days) for _ in range(2)]
+    for job in jobs:
+        await kernel.jobs.update(job.id, trigger=Cron("0 9 1 6 *", tz="UTC", days=days))
+    clock.advance(days=15)
+    assert await notices(kernel) == []
+    clock.advance(days=1)
+    (soon,) = await notices(kernel)
+    assert f"The calendar {days} ends on 31 Dec 2026." in soon
+    clock.advance(days=20)
+    assert await notices(kernel) == [soon]
+    clock.advance(days=10)
+    assert (await notices(kernel))[1].startswith(f"The calendar {days} ended on 31 Dec 2026.")
+    assert len(await notices(kernel)) == 2
+
+
+async def test_a_session_without_an_active_job_of_the_calendar_is_not_told(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    paused, changed = await daily(kernel, "CN"), await daily(kernel, "CN")
+    await kernel.jobs.pause(paused.id)
+    await kernel.jobs.update(changed.id, trigger=Cron("0 9 1 6 *", tz="UTC"))
+    clock.advance(days=40)
+    assert await notices(kernel) == []

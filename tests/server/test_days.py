@@ -147,3 +147,37 @@ async def test_another_account_does_not_see_a_set(keyed: httpx2.AsyncClient) -> 
     job = {"message": "Go.", "schedule": YEARLY}
     refused = await keyed.post("/sessions/web:1/automations", json=job, headers=OTHER)
     assert (refused.status_code, refused.json()["code"]) == (422, "unknown_days")
+
+
+async def test_words_about_working_days_mean_the_set_of_the_session(http: httpx2.AsyncClient) -> None:
+    await imported(http)
+    await http.post("/sessions", json={"key": "web:1", "timezone": "UTC"})
+    changed = await http.patch("/sessions/web:1", json={"days": "school"})
+    assert (changed.status_code, changed.json()["days"]) == (200, "school")
+    body = {"message": "Go.", "schedule": "every workday at 9"}
+    made = (await http.post("/sessions/web:1/automations", json=body)).json()
+    line = {"kind": "cron", "expr": "0 9 * * *", "tz": "UTC", "days": "school", "shift": "none"}
+    assert (made["schedule"], made["days_known_until"]) == (line, "2091-12-31")
+    await http.patch("/sessions/web:1", json={"days": None})
+    assert (await http.get("/sessions/web:1")).json()["days"] is None
+    # The job keeps its set, and words about working days still mean it.
+    edited = await http.patch(f"/automations/{made['id']}", json={"schedule": "every workday at 10"})
+    assert edited.json()["schedule"] == {**line, "expr": "0 10 * * *"}
+    plain = (await http.post("/sessions/web:1/automations", json=body)).json()
+    assert (plain["schedule"]["expr"], plain["days_known_until"]) == ("0 9 * * 1-5", None)
+
+
+async def test_an_unknown_set_is_refused_for_a_session(http: httpx2.AsyncClient) -> None:
+    await http.post("/sessions", json={"key": "web:1"})
+    refused = await http.patch("/sessions/web:1", json={"days": "Cn"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_days")
+    assert "did you mean CN?" in refused.json()["detail"]
+
+
+async def test_a_found_time_counts_the_working_days_of_the_given_set(http: httpx2.AsyncClient) -> None:
+    asked = {"text": "every workday at 9", "timezone": "Asia/Shanghai"}
+    plain = (await http.get("/when", params=asked)).json()["when"]["next"]
+    china = (await http.get("/when", params={**asked, "days": "CN"})).json()["when"]["next"]
+    assert len(plain) == len(china)
+    unknown = (await http.get("/when", params={**asked, "days": "Atlantis"})).json()
+    assert unknown["verdict"] == "not_read"

@@ -75,8 +75,18 @@ SEEDS = [
     FROM numbers
     """,
     """
-    INSERT INTO day_sets (account, name, content, version, changed_at)
-    SELECT 'account-' || (n % 500), 'set-' || n, '{}', 'new', n
+    INSERT INTO day_sets (account, name, content, version, changed_at, known_until)
+    SELECT 'account-' || (n % 500), 'set-' || n, '{}', 'new', n, (100000 + n) || ''
+    FROM numbers
+    """,
+    """
+    INSERT INTO session_days (session_id, account, day_set)
+    SELECT 'session-' || n, 'account-' || (n % 500), 'set-' || n
+    FROM numbers
+    """,
+    """
+    INSERT INTO day_notices (session_id, day_set, notice)
+    SELECT 'session-' || n, 'set-' || n, 'soon'
     FROM numbers
     """,
     """

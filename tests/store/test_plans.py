@@ -81,6 +81,7 @@ VALUES = {
     "message_index.terms": "term1",
     "term": "term-1",
     "ids": '["memory-1","memory-2"]',
+    "last": "100010",
     "model": "model-1",
     "most": "100",
     "user_id": "user-1",

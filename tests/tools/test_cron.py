@@ -72,7 +72,19 @@ def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
     assert schema["required"] == ["action"]
     assert not {"oneOf", "anyOf", "allOf", "not"} & schema.keys()
     assert list(schema["properties"]) == [
-        *("action", "name", "message", "every_seconds", "cron_expr", "rrule", "start", "tz", "at", "job_id")
+        *(
+            "action",
+            "name",
+            "message",
+            "every_seconds",
+            "cron_expr",
+            "rrule",
+            "start",
+            "tz",
+            "days",
+            "at",
+            "job_id",
+        )
     ]
     assert all(form["type"] in ("string", "number") for form in schema["properties"].values())
 
@@ -287,3 +299,16 @@ async def test_a_scheduled_turn_may_end_its_own_job_and_add_none(context: ToolCo
     await ask(inside, "pause", job_id=job_id)
     await ask(inside, "remove", job_id=job_id)
     assert await jobs(context) == []
+
+
+async def test_a_conversation_with_a_calendar_is_told_how_to_leave_out_holidays(context: ToolContext) -> None:
+    await context.kernel.sessions.update(context.here.key, days="CN")
+    said = await ask(context, "add", message="Go.", cron_expr="0 9 * * 1-5", tz="Asia/Shanghai")
+    assert "update the job with `days` 'CN' and `cron_expr` '0 9 * * *'" in said
+    (job,) = await jobs(context)
+    again = await ask(context, "update", job_id=job.id, cron_expr="0 9 * * *", days="CN", tz="Asia/Shanghai")
+    assert "workdays (CN)" in again
+    assert "holidays" not in again
+    assert "`days` goes with `cron_expr`" in await refusal(
+        context, "add", message="Go.", at="tomorrow at 9", days="CN"
+    )

@@ -12,6 +12,8 @@ from segue.times.cron_line import CronLine
 from segue.times.days.day_sets import DaySet, day_set, shipped_names, stored_day_set
 from segue.times.days.ics import from_ics
 from segue.times.days.working_days import Shift, WorkingWalls
+from segue.times.reader import read_schedule
+from segue.times.reader.triggers import trigger_of
 from segue.times.trigger import Cron, stored_json, trigger_from_json, trigger_from_stored
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
@@ -244,3 +246,48 @@ def test_a_slot_is_found_after_a_break_of_three_months() -> None:
     first = datetime(2027, 9, 1, 9, tzinfo=UTC)
     assert trigger.next_after(datetime(2027, 8, 20, tzinfo=UTC)) == first
     assert trigger.latest_at_or_before(first, datetime(2027, 8, 20, tzinfo=UTC)) == first
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "every workday at 9",
+        "on business days at 9",
+        "jeden Arbeitstag um 9",
+        "chaque jour ouvré à 9h",
+        "cada día laborable a las 9",
+        "каждый рабочий день в 9",
+        "每个工作日9点",
+    ],
+)
+def test_words_about_working_days_mean_the_set_and_without_one_monday_to_friday(words: str) -> None:
+    when = read_schedule(words, now=datetime(2026, 11, 16, tzinfo=UTC), zone="UTC")
+    assert trigger_of(when, days="CN") == Cron("0 9 * * *", tz="UTC", days="CN")
+    assert trigger_of(when) == Cron("0 9 * * 1-5", tz="UTC")
+
+
+@pytest.mark.parametrize("words", ["every weekday at 9", "jeden Wochentag um 9", "0 9 * * 1-5"])
+def test_other_words_do_not_mean_the_set(words: str) -> None:
+    when = read_schedule(words, now=datetime(2026, 11, 16, tzinfo=UTC), zone="UTC")
+    assert trigger_of(when, days="CN") == Cron("0 9 * * 1-5", tz="UTC")
+
+
+def test_a_left_out_weekday_and_times_without_a_common_minute_keep_their_meaning() -> None:
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+    except_friday = read_schedule("every workday except friday at 9", now=now, zone="UTC")
+    assert trigger_of(except_friday, days="CN") == Cron("0 9 * * 0,1,2,3,4,6", tz="UTC", days="CN")
+    two_times = read_schedule("every workday at 8:00 and 17:30", now=now, zone="UTC")
+    with pytest.raises(BadTrigger, match="make a schedule for each time"):
+        trigger_of(two_times, days="CN")
+
+
+def test_a_set_says_that_it_ends_in_its_last_thirty_days_and_after_them() -> None:
+    china = day_set("CN")
+    assert china.notice(date(2026, 12, 1)) is None
+    soon, over = china.notice(date(2026, 12, 2)), china.notice(date(2027, 1, 1))
+    assert soon is not None
+    assert over is not None
+    assert soon == china.notice(date(2026, 12, 31))
+    assert soon.startswith("The calendar CN ends on 31 Dec 2026.")
+    assert over.startswith("The calendar CN ended on 31 Dec 2026.")
+    assert "import a newer file" in str(read(COMPANY).notice(date(2026, 12, 31)))

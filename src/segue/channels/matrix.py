@@ -20,7 +20,6 @@ import aiohttp
 from nio import (
     AsyncClient,
     AsyncClientConfig,
-    ErrorResponse,
     InviteMemberEvent,
     MatrixRoom,
     RoomMessageText,
@@ -30,6 +29,7 @@ from nio import (
 
 from segue.channels.drafts import Drafts
 from segue.channels.markup import matrix_html
+from segue.channels.matrix_media import MatrixMedia, caption_of, connection_error, to_send_error
 from segue.channels.splitting import split
 from segue.model.channel import (
     OPEN,
@@ -42,7 +42,6 @@ from segue.model.channel import (
     Receipt,
     Reception,
     Rejected,
-    Unreachable,
 )
 from segue.model.records import Delivery
 from segue.times.clock import Clock, SystemClock
@@ -74,10 +73,13 @@ class Matrix(Channel):
         self._client = AsyncClient(homeserver, user, config=config)
         self._client.restore_login(user, "segue", token)
         self._drafts: Drafts[str] = Drafts()
+        self._media = MatrixMedia(self._client)
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(idempotent=True, edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True)
+        return Capabilities(
+            idempotent=True, edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True, files=True
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,10 +92,15 @@ class Matrix(Channel):
     # Sending
 
     async def send(self, delivery: Delivery) -> Receipt:
-        first, *others = split(delivery.content, LONGEST)
-        event_id = await self._send_first(delivery, first)
-        for number, part in enumerate(others, 2):
-            event_id = await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}")
+        event_id = None
+        if delivery.words or not delivery.parts:
+            first, *others = split(delivery.content, LONGEST)
+            event_id = await self._send_first(delivery, first)
+            for number, part in enumerate(others, 2):
+                event_id = await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}")
+        for number, file in enumerate(delivery.parts, 1):
+            content = await self._media.upload(file, delivery.contents[file.id])
+            event_id = await self._send(delivery.chat_id, content, f"{delivery.id}-file-{number}")
         return Receipt(event_id)
 
     async def _send_first(self, delivery: Delivery, text: str) -> str:
@@ -137,18 +144,17 @@ class Matrix(Channel):
             "formatted_body": await asyncio.to_thread(matrix_html, text),  # hostile Markdown takes a while
         }
         content = message if replaces is None else _replacement(message, replaces)
+        return await self._send(room_id, content, transaction)
+
+    async def _send(self, room_id: str, content: Mapping[str, Any], transaction: str | None) -> str:
         try:
             answer = await self._client.room_send(room_id, "m.room.message", content, tx_id=transaction)
-        except aiohttp.ClientConnectorError:
-            raise Unreachable("the homeserver cannot be reached") from None
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise ConnectionError(
-                f"the connection to the homeserver broke ({type(error).__name__})"
-            ) from None
+            raise connection_error(error) from None
         if isinstance(answer, RoomSendResponse):
             event_id: str = answer.event_id
             return event_id
-        raise _to_send_error(answer)
+        raise to_send_error(answer)
 
     # Receiving
 
@@ -201,13 +207,14 @@ class Matrix(Channel):
             room: MatrixRoom | None = self._client.rooms.get(room_id)
             members = room.joined_count if room else _PRIVATE_MEMBERS
             for event in joined.timeline.events:
-                if not isinstance(event, RoomMessageText) or event.sender == self._client.user_id:
-                    continue
-                if _is_edit(event.source):
+                is_text = isinstance(event, RoomMessageText)
+                files = () if is_text else self._media.files_in(event)
+                if not (is_text or files) or event.sender == self._client.user_id or _is_edit(event.source):
                     continue
                 yield Arrival(
                     chat_id=room_id,
-                    text=event.body,
+                    text=event.body if is_text else caption_of(event),
+                    files=files,
                     id=event.event_id,
                     chat_type="private" if members <= _PRIVATE_MEMBERS else "group",
                     title=room.name if room and members > _PRIVATE_MEMBERS else None,
@@ -219,7 +226,7 @@ class Matrix(Channel):
         try:
             await self._send_text(room_id, text)
         except (NotTaken, ConnectionError) as error:
-            _log.info("unknown sender not answered: %s", error)
+            _log.info("sender not answered: %s", error)
 
 
 def _invitations(batch: SyncResponse) -> Iterator[tuple[str, str]]:
@@ -241,17 +248,3 @@ def _replacement(message: dict[str, str], event_id: str) -> dict[str, object]:
 def _is_edit(source: Mapping[str, Any]) -> bool:
     relation = source.get("content", {}).get("m.relates_to") or {}
     return relation.get("rel_type") == "m.replace"
-
-
-def _to_send_error(answer: ErrorResponse) -> Exception:
-    match answer.status_code:
-        case "M_LIMIT_EXCEEDED":
-            return NotTaken(
-                "the homeserver asks for a pause", retry_after=(answer.retry_after_ms or 1000) / 1000
-            )
-        case "M_UNKNOWN_TOKEN" | "M_MISSING_TOKEN":
-            return Unreachable("the homeserver does not know the token")
-        case "M_FORBIDDEN" | "M_NOT_FOUND" | "M_TOO_LARGE" | "M_BAD_JSON":
-            return Rejected(f"the homeserver refused it: {answer.message}")
-        case _:
-            return ConnectionError(f"the homeserver answered {answer.status_code or answer.message}")

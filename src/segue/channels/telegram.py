@@ -13,21 +13,32 @@ Invariants
 import asyncio
 import hmac
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import httpx2
 
 from segue.channels.drafts import Drafts
 from segue.channels.markup import telegram_html
 from segue.channels.splitting import split
+from segue.channels.telegram_files import (
+    AS_DOCUMENT,
+    download,
+    files_in,
+    method_of,
+    refused_as_photo,
+    text_or_none,
+)
 from segue.model.channel import (
     OPEN,
     Arrival,
     Capabilities,
     Channel,
     Door,
+    IncomingFile,
     Markdown,
     NotTaken,
     Receipt,
@@ -35,6 +46,7 @@ from segue.model.channel import (
     Rejected,
     Unreachable,
 )
+from segue.model.files import File
 from segue.model.records import Delivery
 from segue.record import record
 from segue.times.clock import Clock, SystemClock
@@ -53,6 +65,9 @@ _RETRY_MS = 2000
 _TOKEN_PAUSE_MS = 300_000
 """Between two attempts with a refused token: the correct one needs a restart of the process anyway."""
 _TOKEN_REFUSED = (401, 404)
+
+_Piece: TypeAlias = Callable[[], Awaitable[int]]
+"""A call that sends a piece of a message, and returns the id of what was sent."""
 
 
 @record
@@ -95,6 +110,7 @@ class Telegram(Channel):
         clock: Clock | None = None,
     ) -> None:
         self._base = f"{url.rstrip('/')}/bot{token}"
+        self._files = f"{url.rstrip('/')}/file/bot{token}"
         self.door = door
         self._webhook = webhook
         self._clock = clock or SystemClock()
@@ -105,7 +121,9 @@ class Telegram(Channel):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True, per_second=25)
+        return Capabilities(
+            edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True, files=True, per_second=25
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -118,17 +136,44 @@ class Telegram(Channel):
     # Sending
 
     async def send(self, delivery: Delivery) -> Receipt:
-        first, *others = split(delivery.content, LONGEST)
+        """Send the text, in pieces if it is long, and then each file."""
+        first, *others = self._pieces(delivery)
         try:
-            message_id = await self._send_first(delivery, first)
+            message_id = await first()
         except _CallRefused as refusal:
             raise _to_not_taken(refusal) from None
-        for number, part in enumerate(others, 2):
+        for number, piece in enumerate(others, 2):
             try:
-                message_id = await self._send_part(delivery.chat_id, part, delivery.metadata)
+                message_id = await self._after_a_pause(piece)
             except (NotTaken, _CallRefused) as refusal:
                 raise ConnectionError(f"parts from {number} on were not taken: {refusal}") from None
         return Receipt(str(message_id))
+
+    def _pieces(self, delivery: Delivery) -> list[_Piece]:
+        """The calls that send a delivery, in order."""
+        pieces: list[_Piece] = [partial(self._send_file, delivery, file) for file in delivery.parts]
+        if delivery.parts and not delivery.words:
+            return pieces
+        first, *others = split(delivery.content, LONGEST)
+        send = partial(self._send_text, delivery.chat_id, metadata=delivery.metadata)
+        later = [partial(send, text) for text in others]
+        return [partial(self._send_first, delivery, first), *later, *pieces]
+
+    async def _send_file(self, delivery: Delivery, file: File) -> int:
+        """Send a file as a photo or a document. A photo that Telegram cannot show is sent as a document."""
+        method, field = method_of(file)
+        try:
+            return await self._upload(method, field, delivery, file)
+        except _CallRefused as refusal:
+            if (method, field) == AS_DOCUMENT or not refused_as_photo(refusal):
+                raise
+            return await self._upload(*AS_DOCUMENT, delivery, file)
+
+    async def _upload(self, method: str, field: str, delivery: Delivery, file: File) -> int:
+        where = {"chat_id": delivery.chat_id, **_topic(delivery.metadata)}
+        content = {field: (file.name, delivery.contents[file.id], file.media_type)}
+        message_id: int = (await self._post(method, data=where, files=content))["message_id"]
+        return message_id
 
     async def _send_first(self, delivery: Delivery, text: str) -> int:
         """Edit the draft, if there is one: an edit is idempotent. Else send a new message."""
@@ -164,16 +209,16 @@ class Telegram(Channel):
             except (_CallRefused, NotTaken, ConnectionError) as error:
                 _log.info("draft not shown: %s", error)
 
-    async def _send_part(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
-        """Send a later part of a message; if Telegram asks for a short pause, wait and try once more."""
+    async def _after_a_pause(self, piece: _Piece) -> int:
+        """Send a later piece of a message; if Telegram asks for a short pause, wait and try once more."""
         try:
-            return await self._send_text(chat_id, text, metadata)
+            return await piece()
         except _CallRefused as refusal:
             if refusal.retry_after is None or refusal.retry_after > _LONGEST_PAUSE_SECONDS:
                 raise
             pause_ms = round(refusal.retry_after * 1000)
             await self._clock.wait(asyncio.Event(), self._clock.ms() + pause_ms)
-            return await self._send_text(chat_id, text, metadata)
+            return await piece()
 
     async def _send_text(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
         sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata))
@@ -251,19 +296,42 @@ class Telegram(Channel):
         """Store the message of an update, if it has one. Return False if the kernel does not listen yet."""
         if self._take is None:
             return False
-        arrival = _arrival(update)
+        arrival = self._arrival(update)
         if arrival is not None and (answer := await self._take.take(arrival)):
             try:
                 await self._send_text(arrival.chat_id, answer, arrival.metadata)
             except (_CallRefused, NotTaken, ConnectionError) as error:
-                _log.info("unknown sender not answered: %s", error)
+                _log.info("sender not answered: %s", error)
         return True
+
+    def _arrival(self, update: Mapping[str, Any]) -> Arrival | None:
+        """The message of an update with its files; None if it has neither a text nor a file."""
+        arrival = _arrival(update)
+        if arrival is None:
+            return None
+        files = [
+            IncomingFile(name=file.name, size=file.size, fetch=partial(self._fetch, file.id))
+            for file in files_in(update["message"])
+        ]
+        return replace(arrival, files=files) if arrival.text or files else None
+
+    async def _fetch(self, file_id: str, most: int) -> bytes:
+        try:
+            found = await self._call("getFile", file_id=file_id)
+        except _CallRefused as refusal:
+            if refusal.status == 429:
+                raise _to_not_taken(refusal) from None
+            raise Rejected(f"Telegram does not give it out: {refusal}") from None
+        return await download(self._client, f"{self._files}/{found.get('file_path')}", most)
 
     # HTTP
 
     async def _call(self, method: str, **arguments: Any) -> Any:
+        return await self._post(method, json=arguments)
+
+    async def _post(self, method: str, **content: Any) -> Any:
         try:
-            response = await self._client.post(f"{self._base}/{method}", json=arguments)
+            response = await self._client.post(f"{self._base}/{method}", **content)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
             raise Unreachable("Telegram cannot be reached") from None
         except httpx2.HTTPError as error:
@@ -293,9 +361,9 @@ def _to_not_taken(refusal: _CallRefused) -> NotTaken:
 
 
 def _arrival(update: Mapping[str, Any]) -> Arrival | None:
-    """Return None if the update is no text message of a person, or not what Telegram documents."""
+    """Return None if the update is no message of a person. The text of a file is its caption."""
     message = update.get("message")
-    if not isinstance(message, Mapping) or not isinstance(message.get("text"), str):
+    if not isinstance(message, Mapping):
         return None
     chat, sender = message.get("chat"), message.get("from") or {}
     if not isinstance(chat, Mapping) or not isinstance(sender, Mapping) or sender.get("is_bot"):
@@ -304,12 +372,12 @@ def _arrival(update: Mapping[str, Any]) -> Arrival | None:
         return None
     return Arrival(
         chat_id=str(chat["id"]),
-        text=message["text"],
+        text=text_or_none(message.get("text")) or text_or_none(message.get("caption")) or "",
         id=str(update["update_id"]),
         chat_type="private" if chat.get("type") == "private" else "group",
-        title=_text_or_none(chat.get("title")),
+        title=text_or_none(chat.get("title")),
         sender=str(sender.get("id", "")),
-        sender_name=_text_or_none(sender.get("username")) or _text_or_none(sender.get("first_name")),
+        sender_name=text_or_none(sender.get("username")) or text_or_none(sender.get("first_name")),
         metadata=_topic_metadata(chat, message),
     )
 
@@ -330,7 +398,3 @@ def _topic(metadata: Mapping[str, Any]) -> dict[str, int]:
 
 def _is_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None

@@ -20,7 +20,7 @@ from segue.errors import NotFound, ServerUnreachable, SessionHasJobs, StoreUnava
 from segue.kernel.api.sessions import About
 from segue.kernel.api.turns import check_when_busy
 from segue.kernel.live.hub import LiveText
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy, StoredMessages
+from segue.kernel.transactions.sessions import UNSET, MaybeDays, MaybePolicy, StoredMessages
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Event
 from segue.model.states import TurnState, WhenBusy
@@ -84,10 +84,11 @@ class ClientSessions:
         key: str,
         *,
         auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSET,
+        days: MaybeDays = UNSET,
         **about: Unpack[About],
     ) -> RemoteSession:
-        """Changes a session's `title`, `timezone`, `when_busy` or `metadata`; None clears a field."""
-        body = {**about, **_policy(auto_commit_policy)}
+        """Changes a session's `title`, `timezone`, `when_busy`, `days` or `metadata`; None clears a field."""
+        body = {**about, **_policy(auto_commit_policy), **({} if days is UNSET else {"days": days})}
         return (await self._transport.patch("sessions", check_key(key), body=body)).read(parse.session)
 
     async def delete(self, key: str, *, with_jobs: bool = False) -> None:

@@ -177,7 +177,7 @@ class Kernel:
         self.recalls = RecallsApi(context, self.jobs)
         self.scheduled_messages = ScheduledMessagesApi(context)
         self.memory = MemoryApi(context)
-        self.guests = GuestsApi(context, self.sessions, self.turns)
+        self.guests = GuestsApi(context, self.sessions, self.turns, self.files)
         self.health = HealthApi(context)
         # Shortcuts
         self.receive = self.turns.receive

@@ -23,6 +23,10 @@ LONGEST_QUERY = 1_000
 LAST_POSITION = (1 << 63) - 1
 _BEFORE_MATCH = 60
 _EXCERPT = 240
+_WINDOW = 5_000
+"""How many of the newest messages PostgreSQL looks through before it uses the index of terms."""
+_WINDOW_OF_SEVERAL = 50_000
+"""The same for several words: fewer messages have all of them, and the index reads the messages of each."""
 
 
 @record
@@ -51,7 +55,12 @@ async def search_messages(
     if not terms:
         raise BadText("query: give a word or a character to search for; punctuation is not searched")
     notation = fts5_query if database.dialect == "sqlite" else ts_query
-    params: Params = {"terms": notation(terms, _scope(asker, session)), "before": before, "limit": limit}
+    params: Params = {
+        "terms": notation(terms, _scope(asker, session)),
+        "window": _WINDOW if len(terms) == 1 else _WINDOW_OF_SEVERAL,
+        "before": before,
+        "limit": limit,
+    }
     words = pieces(query)
     found = [_found(row, words) for row in await database.read(queries.message_index.search, params)]
     return [each for each in found if asker.reaches(each.owner)]

@@ -90,6 +90,17 @@ class Usage:
 
 
 @positional
+class Attach:
+    """Adds a file of the session to the answer: `Attach(await turn.kernel.files.add(turn.via.key, …))`.
+
+    The page shows it with the answer, and a channel that sends files (`Capabilities.files`) sends it after
+    the text.
+    """
+
+    file: File
+
+
+@positional
 class Waiting:
     """Ends the turn with a question to the user, and holds the session's scheduled turns until the answer.
 
@@ -114,7 +125,7 @@ class Waiting:
         json_text(self.state, "Waiting.state")
 
 
-Delta: TypeAlias = Text | Thinking | ToolStarted | ToolCalled | Usage | Waiting
+Delta: TypeAlias = Text | Thinking | ToolStarted | ToolCalled | Usage | Attach | Waiting
 """What an agent yields or tells. A plain string stands for `Text`."""
 
 

@@ -5,7 +5,7 @@ The first part of a session's key names its channel. A channel sends messages (`
 need no sending: for them stored is sent (`Stored`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -56,6 +56,8 @@ class Capabilities:
     markdown: Markdown = Markdown.PLAIN
     groups: bool = False
     """It supports groups, not only private chats."""
+    files: bool = False
+    """It sends the files of a delivery (`parts`). Other channels get their names in the text."""
     per_second: float | None = None
     """Messages that it accepts per second, in all chats together."""
 
@@ -65,6 +67,18 @@ class Receipt:
     """The channel accepted the message. `message_id` is the channel's own id of it, if it has one."""
 
     message_id: str | None = None
+
+
+@record
+class IncomingFile:
+    """An image or a file that arrived with a message. It is fetched after its sender was admitted."""
+
+    name: str
+    fetch: Callable[[int], Awaitable[bytes]]
+    """Returns the content, of which no more bytes are wanted than given: a longer one may be cut after them.
+    Raises `Rejected` if it cannot be had, another `NotTaken` or `ConnectionError` if a retry may help."""
+    size: int | None = None
+    """Bytes, if the network says so."""
 
 
 @record
@@ -83,6 +97,8 @@ class Arrival:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Where in the chat it was written, such as a topic. The session stores it, and each delivery carries it.
     None as a value removes the name."""
+    files: Sequence[IncomingFile] = ()
+    """Images and files; the text is then their caption and may be empty."""
 
 
 class Reception(Protocol):
@@ -91,7 +107,8 @@ class Reception(Protocol):
     async def take(self, arrival: Arrival) -> str | None:
         """Take a message. When it returns, the message is stored as a turn, or was ignored.
 
-        A returned text is to be sent to the sender at once, who is not allowed yet.
+        A returned text is to be sent to the sender at once: the sender is not allowed yet, or a file was
+        refused.
         """
         ...
 

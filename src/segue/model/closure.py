@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from segue.model.files import File
 from segue.model.states import Outcome, TurnState
 from segue.model.text_checks import clean
 from segue.record import record
@@ -40,6 +41,8 @@ class Closure:
     """The question that the session waits for an answer to."""
     saved: str | None = None
     """The agent's own state as JSON, to be stored; None: it stays as it was."""
+    parts: tuple[File, ...] = ()
+    """The files of the answer."""
 
 
 @record

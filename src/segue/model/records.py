@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from segue.model.action import Action
 from segue.model.auto_commit import Unarchived
-from segue.model.files import File, files_from_json
+from segue.model.files import File, files_from_json, text_of
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, PromptRef, RenderedPrompt, render
 from segue.model.states import (
@@ -152,6 +152,8 @@ class Overview:
     upcoming_at: int | None
     """When something happens next: a job of a user, a recall or a written message."""
     upcoming_name: str | None
+    days: str | None = None
+    """The day set that words about working days mean in it."""
 
     @property
     def pending_tokens(self) -> int:
@@ -422,6 +424,15 @@ class Delivery:
     error: str | None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Where in the chat it belongs, such as a topic: that of its session when it is sent."""
+    parts: tuple[File, ...] = ()
+    """The files of the answer, which follow the text."""
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The bytes of its files by their id, for a channel that sends files."""
+
+    @property
+    def words(self) -> str:
+        """The text to send; empty if the message has files only."""
+        return "" if self.parts and self.content == text_of(self.parts) else self.content
 
 
 def merged(metadata: Mapping[str, Any], *later: Mapping[str, Any]) -> dict[str, Any]:

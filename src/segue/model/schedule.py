@@ -30,10 +30,15 @@ _CHECKED_SLOTS = 100
 """How many slots of a cron line are checked for two that are too close together."""
 
 
-def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str | None) -> Trigger:
-    """Returns the trigger of a schedule; `zone` is for times that name none. Raises BadTrigger, BadTime."""
+def read_trigger(
+    schedule: str | Mapping[str, Any], *, now: datetime, zone: str | None, days: str | None = None
+) -> Trigger:
+    """Returns the trigger of a schedule; `zone` is for times that name none. Raises BadTrigger, BadTime.
+
+    `days`: the day set that words about working days mean.
+    """
     if isinstance(schedule, str):
-        return _from_words(schedule, now, zone)
+        return _from_words(schedule, now, zone, days)
     if schedule.get("kind") not in _KINDS:
         raise BadTrigger(
             "a schedule is words such as 'every weekday at 9', or {kind: at, at: …}, "
@@ -43,11 +48,11 @@ def read_trigger(schedule: str | Mapping[str, Any], *, now: datetime, zone: str 
     return resolve(trigger_from_json(schedule), now=now, zone=zone)
 
 
-def _from_words(words: str, now: datetime, zone: str | None) -> Trigger:
+def _from_words(words: str, now: datetime, zone: str | None, days: str | None) -> Trigger:
     from segue.times.reader import read_schedule  # the grammar is large, and seldom needed
     from segue.times.reader.triggers import trigger_of
 
-    return trigger_of(read_schedule(words, now=now, zone=zone), zone)
+    return trigger_of(read_schedule(words, now=now, zone=zone), zone, days=days)
 
 
 def check_rhythm(trigger: Trigger, least: timedelta, now: datetime) -> None:

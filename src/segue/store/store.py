@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from datetime import date
 from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
@@ -30,7 +31,7 @@ from segue.store.database import Params, Row, Rows, Transaction, Value
 from segue.store.queues import Queues, number
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
-from segue.times.days.day_sets import DaySet, stored_day_set
+from segue.times.days.day_sets import WARNING, DaySet, stored_day_set
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -253,6 +254,22 @@ class Store(Queues):
         """The ids of jobs that carry an old version of their day set, and the new version."""
         found = await self.database.read(queries.day_sets.behind, {"after": after, "limit": limit})
         return [(row["id"], stored_day_set(row["content"])) for row in found]
+
+    async def session_days(self, session_id: str) -> str | None:
+        """The name of the day set that words about working days mean in a session."""
+        found = await self.database.read(queries.day_sets.of_session, {"session_id": session_id})
+        return found[0]["day_set"] if found else None
+
+    async def ending_day_sets(self, today: date) -> list[tuple[str, DaySet]]:
+        """The sets of accounts that end soon or have ended, with their account."""
+        last = (today + WARNING).isoformat()
+        found = await self.database.read(queries.day_sets.ending, {"last": last})
+        return [(row["account"], stored_day_set(row["content"])) for row in found]
+
+    async def jobs_to_warn(self, account: str | None, name: str, notice: str, limit: int) -> Rows:
+        """Of each session that uses a day set and was not told this about it, a job: its id and its name."""
+        params: Params = {"account": account, "name": name, "notice": notice, "limit": limit}
+        return await self.database.read(queries.day_sets.to_warn, params)
 
     # Runs
 

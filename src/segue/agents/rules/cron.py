@@ -4,19 +4,19 @@
 """
 
 import re
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from segue.agents.rules import recalls
 from segue.agents.rules.reminders import ASKS
 from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.agents.rules.spoken import SpokenLanguage, spoken
+from segue.errors import BadTrigger
 from segue.model.agent import ToolCalled
 from segue.model.records import Job
 from segue.model.states import JobKind, JobState
-from segue.times.reader import Interval, Moment, RepeatedCronLine, RepeatedRule, When
+from segue.times.reader import Moment, When
 from segue.times.reader.triggers import trigger_of
-from segue.times.trigger import resolve
+from segue.times.trigger import Cron, Every, RRule, Trigger, resolve
 
 _IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
 _IN_GERMAN = r"^\W*(?:bitte\s+)?(?P<words>(?:jede[nrs]?|alle|täglich|werktags)\s.+)$"
@@ -58,7 +58,7 @@ async def _add_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | U
     if isinstance(order, str) or not order.message:
         why = order if isinstance(order, str) else ""
         return f"{why}多久一次，做什么？比如：“每个工作日9点告诉我有什么变化”。"
-    return _add_job(request, order, "zh")
+    return await _add_job(request, order, "zh")
 
 
 async def _add_in_german(request: RuleRequest, match: re.Match[str]) -> str | Use:
@@ -66,7 +66,7 @@ async def _add_in_german(request: RuleRequest, match: re.Match[str]) -> str | Us
     if isinstance(order, str) or not order.message:
         why = order if isinstance(order, str) else ""
         return f"{why}Wie oft, und was? Zum Beispiel: „jeden Werktag um 9 sag mir, was neu ist“."
-    return _add_job(request, order, "de")
+    return await _add_job(request, order, "de")
 
 
 async def _add(request: RuleRequest, match: re.Match[str]) -> str | Use:
@@ -74,30 +74,35 @@ async def _add(request: RuleRequest, match: re.Match[str]) -> str | Use:
     if isinstance(order, str) or not order.message:
         why = order if isinstance(order, str) else ""
         return f"{why}How often, and what? Say it like “every weekday at 9 tell me what is new”."
-    return _add_job(request, order, "en")
+    return await _add_job(request, order, "en")
 
 
-def _add_job(request: RuleRequest, order: _Order, language: SpokenLanguage) -> Use:
+async def _add_job(request: RuleRequest, order: _Order, language: SpokenLanguage) -> str | Use:
+    context = request.box.context
+    days = await context.kernel.days.of_session(context.here)
+    try:
+        trigger = trigger_of(order.when, days=days)
+        applied = await context.kernel.days.applied(trigger, owner=context.owner)
+        first = resolve(applied, now=request.now, zone=None).next_after(request.now)
+    except BadTrigger as error:
+        return f"I scheduled nothing: {error}."
+
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return f"That did not work: {called.error}."
-        when = spoken(_first(order.when, request.now), request.now, language)
+        when = spoken(first or request.now, request.now, language)
         return _CONFIRMED[language].format(phrase=order.phrase, message=order.message, when=when)
 
-    return Use("cron", {"action": "add", "message": order.message, **_schedule(order.when)}, then)
+    return Use("cron", {"action": "add", "message": order.message, **_schedule(trigger)}, then)
 
 
-def _first(when: When, now: datetime) -> datetime:
-    return resolve(trigger_of(when), now=now, zone=None).next_after(now) or now
-
-
-def _schedule(when: When) -> dict[str, Any]:
-    match when:
-        case Interval(seconds=seconds):
-            return {"every_seconds": seconds}
-        case RepeatedCronLine(expr=expr, zone=zone):
-            return {"cron_expr": expr, "tz": zone}
-        case RepeatedRule(rrule=rule, start=start, zone=zone):
+def _schedule(trigger: Trigger) -> dict[str, Any]:
+    match trigger:
+        case Every(interval=interval):
+            return {"every_seconds": round(interval.total_seconds())}
+        case Cron(expr=expr, tz=zone, days=days):
+            return {"cron_expr": expr, "tz": zone, **({"days": days} if days else {})}
+        case RRule(rrule=rule, start=start, tz=zone):
             return {"rrule": rule, "start": start.isoformat(timespec="minutes"), "tz": zone}
         case _:
             raise AssertionError("one moment is a reminder, not a schedule")

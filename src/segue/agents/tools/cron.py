@@ -57,6 +57,11 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
         "type": "string",
         "description": "an IANA zone such as 'Europe/Berlin', for times without an offset",
     },
+    "days": {
+        "type": "string",
+        "description": "with `cron_expr`: a calendar such as 'CN'; only its working days count, holidays do "
+        "not. Give the days by it, not by the line: '0 9 * * *' for working days at 9",
+    },
     "at": {"type": "string", "description": "once: '2027-03-03T10:00:00', or 'tomorrow at 09:00'"},
     "job_id": {"type": "string", "description": "which job, as `list` shows it"},
 }
@@ -94,7 +99,7 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
     job = await context.kernel.jobs.add(
         session.key, trigger, action, name=given.get("name"), limits=True, owner=session.owner
     )
-    return f"Added. {_describe(job, context)}"
+    return f"Added. {_describe(job, context)}{await _day_hint(context, job)}"
 
 
 async def _list(context: ToolContext, given: Mapping[str, Any]) -> str:
@@ -118,7 +123,7 @@ async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
     action = changed_ask(found.job.action, message=message)
     changed = await context.kernel.jobs.update(found, name=name, trigger=trigger, action=action, limits=True)
-    return f"Updated. {_describe(changed, context)}"
+    return f"Updated. {_describe(changed, context)}{await _day_hint(context, changed)}"
 
 
 async def _pause(context: ToolContext, given: Mapping[str, Any]) -> str:
@@ -171,6 +176,8 @@ async def _find_job(context: ToolContext, given: Mapping[str, Any], action: str)
 
 def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
     named = [name for name in ("every_seconds", "cron_expr", "rrule", "at") if name in given]
+    if "days" in given and named and named != ["cron_expr"]:
+        raise ToolRefused(f"`days` goes with `cron_expr`, not with `{named[0]}`")
     if len(named) > 1:
         raise ToolRefused(f"a job has one schedule, not {' and '.join(named)}; give one of them")
     tz = given.get("tz")
@@ -183,7 +190,7 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
                 raise ToolRefused(f"`every_seconds` must be at least {least:g}, got {given['every_seconds']}")
             return Every(given["every_seconds"])
         case ["cron_expr"]:
-            return Cron(given["cron_expr"], tz=tz)
+            return Cron(given["cron_expr"], tz=tz, days=given.get("days"))
         case ["rrule"]:
             if "start" not in given:
                 raise ToolRefused("`rrule` needs `start`, its first local time such as '2026-11-20T09:00'")
@@ -191,6 +198,19 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
         case ["at"]:
             return At(given["at"], tz=tz)
     return None
+
+
+async def _day_hint(context: ToolContext, job: Job) -> str:
+    """What to say of a job from Monday to Friday in a conversation that has a calendar of working days."""
+    trigger = job.trigger
+    if not isinstance(trigger, Cron) or trigger.days or not trigger.expr.endswith(" 1-5"):
+        return ""
+    if (days := await context.kernel.days.of_session(context.here)) is None:
+        return ""
+    return (
+        f" It runs on holidays too. The calendar of this conversation is {days}: if working days are meant, "
+        f"update the job with `days` '{days}' and `cron_expr` '{trigger.expr.removesuffix('1-5')}*'."
+    )
 
 
 def _describe(job: Job, context: ToolContext) -> str:

@@ -130,7 +130,7 @@ def add(
 
     async def add_job(kernel: "Kernel") -> "Job":
         key = await context.key(kernel, session)
-        trigger = _on_days(await _trigger(kernel, context, key, schedule, timezone), days, shift)
+        trigger = _on_days(await _trigger(kernel, context, key, schedule, timezone, days), days, shift)
         return await kernel.jobs.add(
             key,
             trigger,
@@ -165,7 +165,9 @@ def edit(
         found = await _load(kernel, context, job_id)
         given, trigger = bool(schedule or days or shift), found.job.trigger
         if schedule:
-            trigger = await _trigger(kernel, context, found.session.key, schedule, timezone)
+            before = trigger.days if isinstance(trigger, Cron) else None
+            key = found.session.key
+            trigger = await _trigger(kernel, context, key, schedule, timezone, days or before)
         return await kernel.jobs.update(
             found,
             name=name,
@@ -303,12 +305,20 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
 
 
 async def _trigger(
-    kernel: "Kernel", context: CommandContext, key: str, schedule: str, timezone: str | None
+    kernel: "Kernel",
+    context: CommandContext,
+    key: str,
+    schedule: str,
+    timezone: str | None,
+    days: str | None,
 ) -> "Trigger":
+    """The trigger of a schedule. `days`: the set that words about working days mean; else the session's."""
     from segue.model.schedule import read_trigger
 
     zone = await zone_for(kernel, key, timezone, context.owner)
-    return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
+    session = await kernel.sessions.find(key, owner=context.owner)
+    days = days or await kernel.days.of_session(session)
+    return read_trigger(schedule, now=to_moment(kernel.clock.ms()), zone=zone, days=days)
 
 
 def _on_days(trigger: "Trigger", days: str | None, shift: Shift | None) -> "Trigger":

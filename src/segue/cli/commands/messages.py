@@ -71,15 +71,15 @@ def schedule(
     """Schedule a message in a session. Creates the session if it does not exist."""
 
     async def work(kernel: "Kernel") -> None:
-        key = await context.key(kernel, session, create=True)
-        made = await kernel.scheduled_messages.add(
-            key,
-            at,
-            text,
-            timezone=await zone_for(kernel, key, timezone, context.owner),
-            replace_existing=replace_existing,
-            owner=context.owner,
-        )
+        async with context.opened(kernel, session) as key:
+            made = await kernel.scheduled_messages.add(
+                key,
+                at,
+                text,
+                timezone=await zone_for(kernel, key, timezone, context.owner),
+                replace_existing=replace_existing,
+                owner=context.owner,
+            )
         context.print_one(lambda: _created_model(made, key), _fields(made.message, key, context.zone))
         if made.cancelled and not context.as_json:
             typer.echo(f"Replaced: {', '.join(made.cancelled)}")

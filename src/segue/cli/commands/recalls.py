@@ -89,18 +89,18 @@ def set_(
         call_type = CallType.RECURRING
 
     async def work(kernel: "Kernel") -> None:
-        key = await context.key(kernel, session, create=True)
-        made = await kernel.recalls.add(
-            key,
-            instruction,
-            call_type=call_type,
-            when=when,
-            timezone=await zone_for(kernel, key, timezone, context.owner),
-            timezone_offset=timezone_offset,
-            interval_seconds=interval_seconds,
-            comment=comment,
-            owner=context.owner,
-        )
+        async with context.opened(kernel, session) as key:
+            made = await kernel.recalls.add(
+                key,
+                instruction,
+                call_type=call_type,
+                when=when,
+                timezone=await zone_for(kernel, key, timezone, context.owner),
+                timezone_offset=timezone_offset,
+                interval_seconds=interval_seconds,
+                comment=comment,
+                owner=context.owner,
+            )
         _print(context, made, key)
 
     context.run(work, create=True)

@@ -1,4 +1,4 @@
-"""`segue sessions`: list, show, commit, stop and remove sessions, and store messages in them."""
+"""`segue sessions`: list, show, edit, commit, stop and remove sessions, and store messages in them."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ from segue.cli.support.options import (
     policy_of,
 )
 from segue.cli.support.output import print_json, print_record, printable, to_json
-from segue.errors import BadText, SessionHasJobs
+from segue.errors import BadSetting, BadText, SessionHasJobs
 from segue.kernel.api.export import ExportFormat
 from segue.kernel.transactions.sessions import MaybePolicy
 from segue.model.written_message import GivenMessage
@@ -213,6 +213,35 @@ def stop(context: CommandContext, session: Key) -> None:
 
 @app.command()
 @command()
+def edit(
+    context: CommandContext,
+    session: Key,
+    title: Annotated[str | None, typer.Option(help="Its title.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="Its IANA zone, such as Europe/Berlin.")] = None,
+    days: Annotated[
+        str | None,
+        typer.Option(help="The day set that words such as 'every workday' mean in it, such as CN; or none."),
+    ] = None,
+) -> None:
+    """Change the given fields of a session."""
+    changes: dict[str, Any] = {"title": title, "timezone": timezone, "days": days}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if not changes:
+        raise BadSetting("give what to change: --title, --timezone or --days")
+    if days == "none":
+        changes["days"] = None
+
+    async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
+        changed = await kernel.sessions.update(key, owner=context.owner, **changes)
+        model = _model(await kernel.sessions.overview_of(changed.id))
+        context.say(f"Session {key} was changed.", to_json(model))
+
+    context.run(work)
+
+
+@app.command()
+@command()
 def remove(
     context: CommandContext,
     session: Key,
@@ -250,6 +279,7 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
         "tokens": overview.pending_tokens,
         "automations": overview.cron_jobs,
         "zone": session.timezone,
+        "working days": overview.days,
         "when busy": session.when_busy,
         "created": exact_time(session.created_at, zone),
         "last message": exact_time(session.last_message_at, zone),

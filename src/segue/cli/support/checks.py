@@ -19,7 +19,8 @@ from segue.store.open import connect, sqlite_file
 from segue.store.sqlite.permissions import is_open_to_others, open_to_others
 from segue.store.store import Store
 from segue.telemetry.logs import Redaction
-from segue.times.clock import SystemClock
+from segue.times.clock import SystemClock, to_moment
+from segue.times.days.day_sets import day_set, shipped_names
 
 _MIN_OFFSET_MS = 1_000
 _SHOWN_IDS = 5
@@ -167,6 +168,22 @@ async def _contents(store: Store, *, horizon: int) -> AsyncIterator[Finding]:
         yield Finding("invariants", State.OK, "all hold")
     async for finding in _deliveries(store):
         yield finding
+    async for finding in _days(store):
+        yield finding
+
+
+async def _days(store: Store) -> AsyncIterator[Finding]:
+    """Calendars that jobs use and that end soon, or have ended."""
+    today = to_moment(store.database.wall_ms()).date()
+    shipped = [(None, days) for days in map(day_set, shipped_names())]
+    for account, days in (*shipped, *await store.ending_day_sets(today)):
+        notice = days.notice(today)
+        # No session was told an empty notice, so all that have jobs are found.
+        using = await store.jobs_to_warn(account, days.name, "", _MOST_LISTED) if notice else []
+        if using:
+            yield Finding(
+                "days", State.LOOK, f"{notice} It is used by {listed([row['id'] for row in using])}"
+            )
 
 
 async def _deliveries(store: Store) -> AsyncIterator[Finding]:

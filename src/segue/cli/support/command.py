@@ -2,7 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from segue.cli.support.load_settings import configured
 from segue.cli.support.options import Account, User, asker_of
 from segue.cli.support.output import AsJson, print_json, print_record, print_table, to_json
 from segue.cli.support.timezone import shown_zone
+from segue.errors import SegueError
 from segue.model.records import Asker
 from segue.record import positional
 from segue.times.clock import SystemClock
@@ -45,12 +47,21 @@ class CommandContext:
     def exact_time(self, ms: int | None) -> str:
         return exact_time(ms, self.zone)
 
-    async def key(self, kernel: "Kernel", session: str, *, create: bool = False) -> str:
-        """The key of a session given by key, title, short id or `last`. `create`: make a missing one."""
-        key = await find_key(kernel, session, self.owner)
-        if create:
-            await kernel.sessions.open(key, owner=self.owner)
-        return key
+    async def key(self, kernel: "Kernel", session: str) -> str:
+        """The key of a session given by key, title, short id or `last`."""
+        return await find_key(kernel, session, self.owner)
+
+    @asynccontextmanager
+    async def opened(self, kernel: "Kernel", session: str) -> AsyncIterator[str]:
+        """As `key`, and a missing session is made. If the work is refused, it is deleted again."""
+        key = await self.key(kernel, session)
+        opened = await kernel.sessions.open(key, owner=self.owner)
+        try:
+            yield key
+        except SegueError:
+            if opened.created and (await kernel.sessions.by_id(opened.session.id)).last_seq == 0:
+                await kernel.sessions.delete(opened.session)
+            raise
 
     def run(self, work: "Callable[[Kernel], Awaitable[None]]", *, create: bool = False) -> None:
         from segue.cli.support.open_kernel import run_with_kernel

@@ -4,10 +4,11 @@ from segue.errors import Conflict, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext
 from segue.kernel.transactions import day_sets
 from segue.kernel.workers.day_mover import DayMover
-from segue.model.records import Asker
+from segue.model.records import Asker, Session
 from segue.times.clock import to_moment
 from segue.times.days.day_sets import DaySet, day_set, shipped_names
 from segue.times.days.ics import from_ics
+from segue.times.trigger import Trigger
 
 
 class DaysApi:
@@ -44,6 +45,17 @@ class DaysApi:
         if name in shipped_names():
             raise Conflict(f"the day set {name} comes with Segue and cannot be deleted")
         await self._context.store.commit(day_sets.remove, owner.account, name)
+
+    async def of_session(self, session: Session | None) -> str | None:
+        """Returns the name of the set that words about working days mean in a session; None: of no set.
+
+        Pass None for a session that does not exist yet.
+        """
+        return None if session is None else await self._context.store.session_days(session.id)
+
+    async def applied(self, trigger: Trigger, *, owner: Asker = OPERATOR) -> Trigger:
+        """Returns the trigger with the set that it names, so that it has slots. Raises `UnknownDays`."""
+        return await self._context.with_days(trigger, owner.account)
 
     async def list(self, *, owner: Asker = OPERATOR) -> list[DaySet]:
         """Returns the sets that come with Segue, and then those of the account, by name."""

@@ -6,6 +6,8 @@ from secrets import choice
 
 from segue.errors import Conflict, Invalid, NotFound
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.files import FilesApi
+from segue.kernel.api.incoming_files import IncomingFiles
 from segue.kernel.api.sessions import SessionsApi
 from segue.kernel.api.turns import TurnsApi
 from segue.kernel.transactions.idempotency import Request
@@ -39,20 +41,21 @@ class Guest:
 class GuestsApi:
     """The senders of channels, and what they write: `kernel.guests`."""
 
-    def __init__(self, context: ApiContext, sessions: SessionsApi, turns: TurnsApi) -> None:
+    def __init__(self, context: ApiContext, sessions: SessionsApi, turns: TurnsApi, files: FilesApi) -> None:
         self._context = context
         self._sessions = sessions
         self._turns = turns
+        self._incoming = IncomingFiles(context, files)
 
     def inbox(self, channel: Channel) -> "ChannelInbox":
         """Returns what a channel gives its messages to."""
         return ChannelInbox(self._context, self, channel)
 
-    async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
+    async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> str | None:
         """Admits a message that arrived through a channel as a turn of its session, once for each `id`.
 
-        The caller has checked that the sender is allowed. A message that no session can take is dropped and
-        logged; nothing is raised for it.
+        The caller has checked that the sender is allowed. Returns what to tell the sender: that a file was
+        not taken, and why. A message that no session can take is dropped and logged; nothing is raised.
         """
         key = f"{channel}:{arrival.chat_id}"
         owner = Owner(user=user or key)
@@ -63,11 +66,20 @@ class GuestsApi:
         try:
             if arrival.chat_type != "private":
                 await self._sessions.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
-            await self._turns.receive(
-                key, arrival.text, owner=owner, metadata=arrival.metadata, request=request
-            )
+            taken = await self._incoming.take(key, arrival.files, owner=owner, request=request)
+            if arrival.text.strip() or taken.files:
+                await self._turns.receive(
+                    key,
+                    arrival.text,
+                    parts=taken.files,
+                    owner=owner,
+                    metadata=arrival.metadata,
+                    request=request,
+                )
         except (Invalid, Conflict) as error:
             _log.warning("message dropped, arrived through %s: %s", channel, error)
+            return None
+        return taken.refused
 
     async def allow(self, code: str, *, user: str | None = None) -> Guest:
         """Allows the sender that was given this code, and returns it as a `Guest`.
@@ -126,8 +138,7 @@ class ChannelInbox:
         if allowed or door.admits(arrival.sender):
             # A group has one owner, no matter which of its members writes.
             owner = user if arrival.chat_type == "private" else None
-            await self.guests.receive(name, arrival, user=owner)
-            return None
+            return await self.guests.receive(name, arrival, user=owner)
         if not door.pairing:
             _log.info("message ignored, unknown sender through %s", name)
             return None

@@ -13,7 +13,7 @@ from segue.kernel.live.running import CancelReason
 from segue.kernel.transactions import archive, lane, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy, SessionOpened
+from segue.kernel.transactions.sessions import UNSET, MaybeDays, MaybePolicy, SessionOpened
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import NEWEST, Asker, Overview, PageStart, Session, user_of
 from segue.model.settings import check_zone
@@ -132,18 +132,20 @@ class SessionsApi:
         *,
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSET,
+        days: MaybeDays = UNSET,
         **about: Unpack[About],
     ) -> Session:
-        """Changes a session's `title`, `timezone`, `when_busy` or `metadata`; None clears a field.
+        """Changes a session's `title`, `timezone`, `when_busy`, `days` or `metadata`; None clears a field.
 
-        Returns the changed `Session`. Raises `NotFound`, `BadText`, `BadSetting`, `BadPolicy`.
+        `days` is the name of the day set that words about working days mean in it. Returns the changed
+        `Session`. Raises `NotFound`, `BadText`, `BadSetting`, `BadPolicy`, `UnknownDays`.
         """
         context = self._context
         _check_about(about)
         session = await context.session(key, owner)
         policy = None if auto_commit_policy is UNSET else partial(_policy_from, auto_commit_policy)
         changed = await context.store.commit(
-            sessions.change, session, context.clock.ms(), policy=policy, **about
+            sessions.change, session, context.clock.ms(), policy=policy, days=days, **about
         )
         context.bell.ring(Name.ARCHIVIST)
         return changed

@@ -1,14 +1,14 @@
-"""Day sets: stores and removes the sets of an account, and notes which jobs use them in which version.
+"""Day sets: stores and removes the sets of an account, and notes which jobs and sessions use them.
 
 A job carries the set in its trigger. `kernel.workers.day_mover` gives it the new version when the set has
 changed.
 """
 
 from segue.errors import BadDays, DaysInUse, NotFound
-from segue.model.records import Job
+from segue.model.records import Job, Session
 from segue.store import queries
 from segue.store.database import Transaction
-from segue.times.days.day_sets import DaySet
+from segue.times.days.day_sets import DaySet, shipped_names, unknown_days
 from segue.times.trigger import Cron
 
 MOST_SETS = 100
@@ -28,6 +28,7 @@ def put(account: str, days: DaySet, now: int) -> Transaction[bool]:
             "name": days.name,
             "content": days.text,
             "version": days.version,
+            "known_until": days.known_until.isoformat(),
             "now": now,
         },
     )
@@ -45,18 +46,37 @@ def remove(account: str, name: str) -> Transaction[None]:
             f"the day set {name} is used by {names}{more}; delete these jobs, or change their schedule",
             [row["id"] for row in using],
         )
+    chosen = yield queries.day_sets.sessions, {**params, "limit": _MOST_NAMED}
+    if chosen:
+        keys = ", ".join(row["key"] for row in chosen[:3])
+        raise DaysInUse(f"the day set {name} is that of {keys}; give these sessions another one", [])
     removed = yield queries.day_sets.remove, params
     if not removed:
         raise NotFound(f"there is no day set {name}")
 
 
 def note_use(job: Job, *, changed: bool = False) -> Transaction[None]:
-    """Note the set of the account that a stored job carries. `changed`: it may have had another before."""
-    own = job.trigger.own_days if isinstance(job.trigger, Cron) else None
-    if own is not None:
-        yield (
-            queries.day_sets.use,
-            {"job_id": job.id, "account": job.account, "name": own.name, "version": own.version},
-        )
+    """Note the set that a stored job uses, and of a set of the account its version.
+
+    `changed`: the job may have used another before.
+    """
+    trigger = job.trigger if isinstance(job.trigger, Cron) else None
+    if trigger is not None and trigger.days is not None:
+        version = trigger.own_days.version if trigger.own_days else ""
+        used = {"job_id": job.id, "account": job.account, "name": trigger.days, "version": version}
+        yield queries.day_sets.use, used
     elif changed:
         yield queries.day_sets.use_none, {"job_id": job.id}
+
+
+def choose(session: Session, name: str | None) -> Transaction[None]:
+    """Set or clear the day set of a session. Raises `UnknownDays`."""
+    if name is None:
+        yield queries.day_sets.choose_none, {"session_id": session.id}
+        return
+    account = session.owner.account
+    if name not in shipped_names():
+        own = yield queries.day_sets.of_account, {"account": account}
+        if name not in (row["name"] for row in own):
+            raise unknown_days(name, (*shipped_names(), *(row["name"] for row in own)))
+    yield queries.day_sets.choose, {"session_id": session.id, "account": account, "name": name}

@@ -17,6 +17,7 @@ from segue.kernel.transactions import jobs, session_log, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.model.action import Ask
 from segue.model.channel import Receipt
+from segue.model.files import File
 from segue.model.records import Delivery, Event, Lookup, Session, Source, Turn, merged, message_id
 from segue.model.states import JobKind, Outcome
 from segue.record import positional
@@ -41,7 +42,9 @@ class Outbox:
         return self.stored is not None and channel not in self.stored
 
 
-def put_answer(outbox: Outbox, chat: Session, turn: Turn, text: str, now: int) -> Transaction[bool]:
+def put_answer(
+    outbox: Outbox, chat: Session, turn: Turn, text: str, now: int, *, parts: Sequence[File] = ()
+) -> Transaction[bool]:
     """Create the delivery of a turn's answer through its chat. False: its channel needs none."""
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
@@ -51,7 +54,8 @@ def put_answer(outbox: Outbox, chat: Session, turn: Turn, text: str, now: int) -
     elif not outbox.delivers(chat.channel):
         return False
     delivery = delivery_params(outbox.delivery_id, chat, text, turn.source, now)
-    yield queries.deliveries.create, {**delivery, "turn_id": turn.id}
+    answer = {**delivery, "turn_id": turn.id, "parts": rows.parts_text(parts)}
+    yield queries.deliveries.create, answer
     return True
 
 
@@ -72,6 +76,7 @@ def delivery_params(delivery_id: str, session: Session, text: str, source: Sourc
         "channel": session.channel,
         "chat_id": session.chat_id,
         "content": text,
+        "parts": None,
         "source": rows.source_text(source),
         "not_before": now,
         "now": now,

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from segue.errors import ChangedMeanwhile, SessionHasJobs
-from segue.kernel.transactions import lane, session_log, settle, unified
+from segue.kernel.transactions import day_sets, lane, session_log, settle, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.auto_commit import AutoCommitPolicy, next_look
@@ -38,6 +38,7 @@ UNSET = _Unset.UNSET
 """Sentinel for "not given"; `None` means "no policy"."""
 
 MaybePolicy: TypeAlias = AutoCommitPolicy | _Unset | None
+MaybeDays: TypeAlias = str | _Unset | None
 
 
 @record
@@ -136,13 +137,16 @@ def change(
     now: int,
     *,
     policy: Callable[[AutoCommitPolicy | None], AutoCommitPolicy | None] | None = None,
+    days: MaybeDays = UNSET,
     **fields: object,
 ) -> Transaction[Session]:
     """Change fields of a session that users may set: title, timezone, when_busy, metadata.
 
-    `policy`: computes the new archiving policy from the current one.
+    `policy`: computes the new archiving policy from the current one. `days`: the name of its day set.
     """
     current = yield from session_log.lock_session(session.id)
+    if not isinstance(days, _Unset):
+        yield from day_sets.choose(current, days)
     if policy is not None:
         current = yield from set_policy(current, policy(current.live.policy), now)
     changed = replace(current, **fields)  # type: ignore[arg-type]

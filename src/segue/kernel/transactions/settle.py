@@ -25,7 +25,7 @@ from segue.model import closure
 from segue.model.closure import Closure, OpenQuestion
 from segue.model.decision import LATE_AFTER
 from segue.model.policy import Late, Overlap
-from segue.model.records import Event, Session, Source, Turn
+from segue.model.records import Event, Session, Source, Turn, parts_body
 from segue.model.states import Close, JobKind, Outcome, Rerun, after_crash
 from segue.record import positional
 from segue.store import queries
@@ -149,10 +149,11 @@ def _end(
     end = yield from _release(lane, turn, (*closing, _event(lane, turn, "session_sync", now)), now)
     chat = yield from unified.chat_of_answer(lane.session, turn)
     if chat and chat.id != turn.via_id and text is not None:
-        end = replace(end, events=[*end.events, *(yield from _say_in(chat, turn, text, now))])
+        said = yield from _say_in(chat, turn, text, now, parts_body(ending.parts))
+        end = replace(end, events=[*end.events, *said])
     if outbox is None or chat is None or turn.call is not None or not _is_news(turn, ending, paused):
         return end
-    delivers = yield from put_answer(outbox, chat, turn, shown, now)
+    delivers = yield from put_answer(outbox, chat, turn, shown, now, parts=ending.parts)
     return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
 
 
@@ -169,10 +170,19 @@ def _waiting(lane: _Lane, turn: Turn, waiting: OpenQuestion, now: int) -> Event:
     return replace(_event(lane, turn, "waiting", now, body), source=turn.source)
 
 
-def _say_in(chat: Session, turn: Turn, text: str, now: int) -> Transaction[Sequence[Event]]:
+def _say_in(
+    chat: Session, turn: Turn, text: str, now: int, body: Mapping[str, Any]
+) -> Transaction[Sequence[Event]]:
     """Append an answer to the log of a chat that the turn did not come through."""
     message = Event(
-        session_id=chat.id, seq=0, type="message", at=now, role="assistant", content=text, source=turn.source
+        session_id=chat.id,
+        seq=0,
+        type="message",
+        at=now,
+        role="assistant",
+        content=text,
+        source=turn.source,
+        body=body,
     )
     return (yield from session_log.append_events(chat, [message], now))
 
@@ -251,6 +261,7 @@ def _event(
 def _end_body(ending: Closure) -> dict[str, Any]:
     """Body of the `stream_end` event. `reply` is included only if it differs from the text shown."""
     body: dict[str, Any] = {"state": str(ending.state), "outcome": str(ending.outcome)}
+    body |= parts_body(ending.parts)
     if ending.usage:
         body["usage"] = dict(ending.usage)
     if ending.waiting is not None:

@@ -17,6 +17,7 @@ import logging
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from segue.kernel.transactions.result import Name, Result
 from segue.kernel.workers.rate_limit import TokenBucket
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.channel import Channel, NotTaken, Rejected, Unreachable, stored_names
+from segue.model.files import text_of
 from segue.model.records import Delivery
 from segue.model.redaction import redact
 from segue.model.text_checks import clean
@@ -171,6 +173,7 @@ class Courier:
         try:
             receipt = None
             if channel is not None:
+                delivery = await self._with_files(delivery, channel)
                 async with asyncio.timeout(self._context.settings.send_timeout_seconds):
                     receipt = await channel.send(delivery)
         except NotTaken as refusal:
@@ -184,6 +187,16 @@ class Courier:
         marked = await self._write(delivery, partial(sent, delivery, receipt, now, lane_id=lane_id))
         self._tell(delivery, "sent", now)
         return marked
+
+    async def _with_files(self, delivery: Delivery, channel: Channel) -> Delivery:
+        """The delivery with the bytes of its files, or with their names for a channel that sends none."""
+        if not delivery.parts:
+            return delivery
+        if not channel.capabilities.files:
+            named = text_of(delivery.parts)
+            return replace(delivery, content=f"{delivery.words}\n\n{named}".strip(), parts=())
+        contents = {file.id: await self._store.file_content(file.id) for file in delivery.parts}
+        return replace(delivery, contents=contents)
 
     async def _not_taken(self, delivery: Delivery, refusal: NotTaken) -> Result[None]:
         now = self._clock.ms()

@@ -17,6 +17,7 @@ from segue.model import closure
 from segue.model.agent import (
     LONGEST_WAITING,
     WAITING_BY_DEFAULT,
+    Attach,
     Delta,
     OpenTurn,
     Text,
@@ -30,6 +31,7 @@ from segue.model.agent import (
 )
 from segue.model.closure import Closure, OpenQuestion
 from segue.model.evaluation import says_nothing
+from segue.model.files import File, text_of
 from segue.model.prompts import Mode
 from segue.model.records import Event
 from segue.model.states import EVALUATED
@@ -41,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class AgentOutput:
-    """Handles what an agent yields or tells: text, thoughts, tool calls, usage, a question.
+    """Handles what an agent yields or tells: text, thoughts, tool calls, usage, files, a question.
 
     Deltas are taken one after the other, also if several tasks tell them. The agent's end and a `Waiting`
     close it; a later one raises `TurnEnded`.
@@ -53,6 +55,7 @@ class AgentOutput:
         self._one_at_a_time = asyncio.Lock()
         self._closed = False
         self.waiting: OpenQuestion | None = None
+        self.files: tuple[File, ...] = ()
 
     async def take(self, piece: Delta | str) -> None:
         async with self._one_at_a_time:
@@ -84,6 +87,9 @@ class AgentOutput:
                 await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
                 self._running.usage = figures
+            case Attach(file):
+                turn = self._running.held.turn
+                self.files = await self._context.files_of_answer(turn, (*self.files, file))
             case Waiting():
                 self.waiting = self._question(piece)
                 self._closed = True
@@ -172,7 +178,10 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
         if output.waiting is not None:
             ending = closure.asked(running.text, running.usage, output.waiting)
         else:
-            ending = await _evaluate(context, running, turn, closure.answered(running.text, running.usage))
+            text = running.text if running.text.strip() else text_of(output.files)
+            ending = await _evaluate(context, running, turn, closure.answered(text, running.usage))
+        if ending.reply is not None and not ending.quiet:
+            ending = replace(ending, parts=output.files)
         saved = json_text(turn.saved, "turn.saved") if turn.saved else "{}"
         return ending if saved == running.held.saved else replace(ending, saved=saved)
     except (LeaseLost, StoreError):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
-from segue.errors import StoreUnavailable, Undecided
+from segue.errors import AgentFailed, StoreUnavailable, Undecided
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.observers import Observers
@@ -18,7 +18,8 @@ from segue.memory.reader import MemoryReader
 from segue.model.agent import Agent
 from segue.model.channel import Channel, stored_names
 from segue.model.evaluation import EvaluateResponse
-from segue.model.records import Ids, Job
+from segue.model.files import MOST_PARTS, File
+from segue.model.records import Ids, Job, Turn
 from segue.model.settings import Settings
 from segue.model.states import Outcome
 from segue.record import record
@@ -93,6 +94,16 @@ class WorkerContext:
         """Now, or the slot that was skipped ahead of its time: a new schedule does not run before it."""
         newest = next(iter(await self.store.runs_of_job(job.id, 1)), None)
         return max(now, newest.slot) if newest and newest.outcome is Outcome.SKIPPED else now
+
+    async def files_of_answer(self, turn: Turn, files: tuple[File, ...]) -> tuple[File, ...]:
+        """The files as they are stored. Raises `AgentFailed` unless all are of the turn's sessions."""
+        if len(files) > MOST_PARTS:
+            raise AgentFailed(f"an answer has at most {MOST_PARTS} files")
+        *before, new = files
+        found, session_id = await self.store.file(new.id)
+        if session_id not in (turn.session_id, turn.via_id):
+            raise AgentFailed(f"file {new.id} is of another session; add it to this one with kernel.files")
+        return (*before, found)
 
     def outbox(self, now: int) -> Outbox:
         stored = None if self.channels is None else stored_names(self.channels.values())

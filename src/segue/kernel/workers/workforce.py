@@ -10,6 +10,7 @@ from segue.kernel.transactions.lane import Pool
 from segue.kernel.workers.archivist import Archivist
 from segue.kernel.workers.courier import Courier
 from segue.kernel.workers.day_mover import DayMover
+from segue.kernel.workers.day_notices import DayNotices
 from segue.kernel.workers.indexer import Indexer
 from segue.kernel.workers.keeper import Keeper
 from segue.kernel.workers.live_preview import LivePreview
@@ -57,6 +58,7 @@ class Workforce:
         self.indexer = Indexer(context)
         self.pruner = Pruner(context)
         self.day_mover = DayMover(context)
+        self.day_notices = DayNotices(context)
         self._previews = [
             LivePreview(context, channel)
             for channel in (context.channels or {}).values()
@@ -69,8 +71,9 @@ class Workforce:
         Raises `DatabaseGone` if the database was removed; then there is no grace, as nothing can be stored.
         """
         async with asyncio.TaskGroup() as group:
-            by_the_clock = (self.timer, self.reaper, self.indexer, self.pruner, self.day_mover)
-            workers: tuple[Worker, ...] = (*by_the_clock, *self._previews, *listening)
+            by_the_clock = (self.timer, self.reaper, self.indexer, self.pruner)
+            of_days = (self.day_mover, self.day_notices)
+            workers: tuple[Worker, ...] = (*by_the_clock, *of_days, *self._previews, *listening)
             loops = [group.create_task(self._keep_running(worker)) for worker in workers]
             keeper = group.create_task(self._keep_running(self.keeper))
             runners = [group.create_task(runner.run()) for runner in (self.user_runner, self.runner)]

@@ -19,7 +19,7 @@ from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import automations as schemas
 from segue.server.schemas import common, views
 from segue.times.clock import to_moment
-from segue.times.trigger import Trigger
+from segue.times.trigger import Cron, Trigger
 
 router = APIRouter(
     route_class=AuthenticatedRoute, tags=["Automations"], responses=responses(400, 401, 403, 404, 422)
@@ -74,7 +74,7 @@ async def add_automation(
     session = await kernel.sessions.find(key, owner=request.owner)
     job = await kernel.jobs.add(
         session or key,
-        _trigger(kernel, session, body.schedule, body.timezone),
+        await _trigger(kernel, session, body.schedule, body.timezone),
         Ask(body.message, mode=Mode(body.mode), view=View(body.view)),
         name=body.name,
         policy=schemas.policy_in(body.policy, Policy()),
@@ -102,10 +102,16 @@ async def change_automation(
     job = found.job
     if body.model_dump(exclude_none=True):
         mode, view = body.mode and Mode(body.mode), body.view and View(body.view)
+        before = job.trigger.days if isinstance(job.trigger, Cron) else None
+        trigger = (
+            await _trigger(kernel, found.session, body.schedule, body.timezone, before)
+            if body.schedule
+            else None
+        )
         job = await kernel.jobs.update(
             found,
             name=body.name,
-            trigger=_trigger(kernel, found.session, body.schedule, body.timezone) if body.schedule else None,
+            trigger=trigger,
             action=changed_ask(job.action, message=body.message, mode=mode, view=view),
             policy=schemas.policy_in(body.policy, job.policy),
             limits=True,
@@ -187,11 +193,17 @@ async def _answer(request: AuthenticatedRequest, found: OwnedJob, job: Job) -> s
     return job_out
 
 
-def _trigger(
-    kernel: Kernel, session: Session | None, schedule: schemas.Schedule, timezone: str | None
+async def _trigger(
+    kernel: Kernel,
+    session: Session | None,
+    schedule: schemas.Schedule,
+    timezone: str | None,
+    days: str | None = None,
 ) -> Trigger:
+    """The trigger of a schedule. `days`: the set that words about working days mean; else the session's."""
     zone = kernel.sessions.zone_in(session, timezone)
-    return schemas.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone)
+    days = days or await kernel.days.of_session(session)
+    return schemas.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone, days=days)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -147,6 +147,10 @@ async def find_time(
             examples=["Europe/Berlin"],
         ),
     ] = None,
+    days: Annotated[
+        str | None,
+        Query(max_length=50, description="The day set that words about working days mean.", examples=["CN"]),
+    ] = None,
 ) -> common.FoundTimeOut:
     """Find the one time or schedule in a sentence and return when that is. If words about time remain, or if
     there are several meanings, there is no result; the response says which words or which meanings.
@@ -162,7 +166,7 @@ async def find_time(
             when=None, verdict=result.verdict.value, readings=list(result.readings), unread=result.unread
         )
     try:
-        moments = _moments(result.when, now)
+        moments = await _moments(request, result.when, now, days)
     except BadTrigger:  # a cron line that never fires
         return common.FoundTimeOut(when=None, verdict="not_read", readings=[], unread=result.phrase)
     when = common.WhenOut(
@@ -174,10 +178,13 @@ async def find_time(
     return common.FoundTimeOut(when=when, verdict="read", readings=[], unread="")
 
 
-def _moments(when: When, now: datetime) -> list[datetime]:
+async def _moments(
+    request: AuthenticatedRequest, when: When, now: datetime, days: str | None
+) -> list[datetime]:
     if isinstance(when, Moment):
         return [when.at]
-    trigger = resolve(trigger_of(when), now=now, zone=None)
+    trigger = resolve(trigger_of(when, days=days), now=now, zone=None)
+    trigger = await request.kernel.days.applied(trigger, owner=request.owner)
     moments: list[datetime] = []
     after = now.astimezone(UTC)
     while len(moments) < _NEXT_TIMES and (following := trigger.next_after(after)) is not None:

@@ -1,7 +1,7 @@
 """Schemas of automations (cron jobs), and conversions from jobs and explanations."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
@@ -20,7 +20,7 @@ from segue.server.schemas.common import Moment, Name, NonBlankText, TimesZone
 from segue.server.schemas.views import maybe_moment, moment
 from segue.times.clock import to_moment
 from segue.times.moment import in_seconds
-from segue.times.trigger import At, Every, Trigger
+from segue.times.trigger import At, Cron, Every, Trigger
 
 _NEXT_RUNS = 3
 
@@ -178,6 +178,9 @@ class JobOut(BaseModel):
     next_runs: list[Moment] = Field(description="The next three times.")
     state: JobStateOut
     view: ViewName = Field(description="How much of the conversation the agent receives.")
+    days_known_until: date | None = Field(
+        description="With `schedule.days`: the last day of that set. After it Monday to Friday count."
+    )
 
 
 class JobsOut(BaseModel):
@@ -205,10 +208,10 @@ class ExplanationOut(BaseModel):
     next: list[NextSlotOut] = Field(description="The next five slots.")
 
 
-def trigger_in(schedule: Any, *, now: datetime, zone: str | None) -> Trigger:
-    """The trigger of a body's schedule. `zone` is for times without a zone."""
+def trigger_in(schedule: Any, *, now: datetime, zone: str | None, days: str | None) -> Trigger:
+    """The trigger of a body's schedule. `zone` is for times without a zone, `days` for working days."""
     given = schedule if isinstance(schedule, str) else schedule.model_dump(exclude_none=True)
-    return read_trigger(given, now=now, zone=zone)
+    return read_trigger(given, now=now, zone=zone, days=days)
 
 
 def policy_in(given: PolicyIn | None, before: Policy) -> Policy | None:
@@ -241,6 +244,7 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
         mode=cast(Any, str(job.action.mode)) if isinstance(job.action, Ask) else "turn",
         view=cast(Any, str(job.action.view)) if isinstance(job.action, Ask) else "full",
         policy=job.policy.to_json(),
+        days_known_until=_known_until(job.trigger),
         protected=job.protected,
         created_at=moment(job.created_at),
         updated_at=moment(job.updated_at),
@@ -254,6 +258,10 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
             consecutive_failures=job.failures,
         ),
     )
+
+
+def _known_until(trigger: Trigger) -> date | None:
+    return trigger.day_set.known_until if isinstance(trigger, Cron) and trigger.days else None
 
 
 def _message(job: Job) -> str:

@@ -110,6 +110,12 @@ class ChangeSession(Body):
 
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME)
+    days: str | None = Field(
+        None,
+        max_length=MAX_NAME,
+        examples=["CN"],
+        description="The day set that words such as `every workday at 9` mean here.",
+    )
     when_busy: Busy | None = None
     metadata: Metadata | None = None
     auto_commit_policy: ChangeAutoCommitPolicy | None = None
@@ -246,6 +252,7 @@ class SessionOut(BaseModel):
     chat_type: Literal["private", "group"]
     title: str | None = Field(description="The given title, or the first line of the first message.")
     timezone: str | None
+    days: str | None = Field(description="The day set that words about working days mean here.")
     account: str
     user: str
     created_at: Moment = Field(examples=[_MOMENT])

@@ -45,6 +45,7 @@ def session(overview: Overview) -> SessionOut:
         chat_type=cast(Any, record.chat_type),
         title=record.title,
         timezone=record.timezone,
+        days=overview.days,
         account=record.owner.account,
         user=record.owner.user,
         created_at=moment(record.created_at),

@@ -27,6 +27,7 @@ def overview(row: Row) -> Overview:
         last_activity_at=row["active_at"],
         upcoming_at=row["upcoming_at"],
         upcoming_name=row["upcoming_name"],
+        days=row["day_set"],
     )
 
 
@@ -117,6 +118,7 @@ def delivery(row: Row) -> Delivery:
     fields = rows.fields_of(row, queries.deliveries.columns["delivery"])
     del fields["holder"]
     fields |= {"source": rows.source_of(fields["source"]), "state": DeliveryState(fields["state"])}
+    fields["parts"] = rows.parts_of(fields["parts"])
     return Delivery(**fields)
 
 

@@ -32,7 +32,8 @@ RETURNING seq;
 -- name: search
 -- The newest messages that have all terms. Each database has a notation of its own for them. FTS5 reads its lists
 -- from their newest end. A GIN index gives all messages that have the terms, which are many if the terms are
--- frequent; but then enough of them are among the newest messages, and PostgreSQL looks there first.
+-- frequent; but then enough of them are among the :window newest messages, and PostgreSQL looks there first.
+-- `position + 0`: else a plan for any values reads the primary key from its start, to combine it with the terms.
 SELECT events.session_id, events.seq, events.type, events.turn_id, events.via_id, events.at, events.role,
        events.content, events.source, events.body,
        found.position, sessions.account, sessions.user_id, sessions.key, sessions.title
@@ -47,13 +48,13 @@ FROM (/*lite
                 FROM message_index
                 WHERE position < :before
                 ORDER BY position DESC
-                LIMIT 5000) AS newest
+                LIMIT :window) AS newest
           WHERE terms @@ CAST(:terms AS TSQUERY)
           LIMIT :limit
       ), matching AS MATERIALIZED (
           SELECT position
           FROM message_index
-          WHERE terms @@ CAST(:terms AS TSQUERY) AND position < :before
+          WHERE terms @@ CAST(:terms AS TSQUERY) AND position + 0 < :before
             AND (SELECT COUNT(*) FROM recent) < :limit
       )
       SELECT position FROM recent UNION SELECT position FROM matching

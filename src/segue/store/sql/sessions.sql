@@ -38,7 +38,8 @@ COALESCE(
    AND jobs.next_at IS NOT NULL
  ORDER BY jobs.next_at, jobs.id
  LIMIT 1
-) AS upcoming_name
+) AS upcoming_name,
+(SELECT session_days.day_set FROM session_days WHERE session_days.session_id = counted.id) AS day_set
 
 -- name: create
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,

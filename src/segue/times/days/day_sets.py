@@ -24,6 +24,10 @@ _WEEKEND = 2
 _DAY = timedelta(days=1)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")
 _MOST_TEXTS = 256
+WARNING = timedelta(days=30)
+"""How long before its end users are told that a calendar ends."""
+FROM_FILE = "ics"
+"""The source of a set that was made from a calendar file."""
 
 
 @record
@@ -51,6 +55,17 @@ class DaySet:
         if day in self.off:
             return f"{_long(day)} is a holiday in {self.name}: {self.off[day]}"
         return None
+
+    def notice(self, today: date) -> str | None:
+        """What users are told of its end: in the last 30 days, and after it."""
+        if today <= self.known_until - WARNING:
+            return None
+        ends = "ended" if today > self.known_until else "ends"
+        renewal = "import a newer file" if self.source == FROM_FILE else "a newer version of Segue has more"
+        return (
+            f"The calendar {self.name} {ends} on {_long(self.known_until)}. After that day Monday to Friday "
+            f"count as working days, also where they are holidays: {renewal}."
+        )
 
     def shifted(self, day: date, step: int) -> date:
         """The next working day from this one on, or for -1 the previous."""

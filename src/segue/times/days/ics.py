@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from segue.errors import BadDays, NeverWorks
-from segue.times.days.day_sets import DaySet, check_new_name
+from segue.times.days.day_sets import FROM_FILE, DaySet, check_new_name
 from segue.times.format import quoted
 
 LARGEST_FILE = 1_000_000
@@ -45,7 +45,7 @@ def from_ics(name: str, text: str, *, today: date) -> DaySet:
         off.update(dict.fromkeys(days, _title(event)))
     if not off:
         raise BadDays("the calendar file has no all-day event; export it from a calendar program as .ics")
-    made = DaySet(name=name, known_until=date(max(off).year, 12, 31), source="ics", off=off)
+    made = DaySet(name=name, known_until=date(max(off).year, 12, 31), source=FROM_FILE, off=off)
     if not any(made.works(today + step * _DAY) for step in range(_YEAR)):
         raise NeverWorks(
             f"the day set {name} has no working day in the next {_YEAR}; its events are days off"

@@ -6,6 +6,7 @@ a short month, are refused here.
 """
 
 from collections.abc import Sequence
+from dataclasses import field
 from datetime import datetime, time, timedelta
 from typing import ClassVar, TypeAlias
 from zoneinfo import ZoneInfo
@@ -38,6 +39,8 @@ class RepeatedCronLine:
 
     expr: str
     zone: str
+    workdays: str | None = field(default=None, repr=False)
+    """If the words are about working days: the line for their calendar instead of Monday to Friday."""
 
 
 @positional
@@ -47,12 +50,21 @@ class RepeatedRule:
     rrule: str
     start: datetime
     zone: str
+    workdays: bool = field(default=False, repr=False)
+    """Whether the words are about working days."""
 
 
 When: TypeAlias = Moment | Interval | RepeatedCronLine | RepeatedRule
 
 EVERY_DAY = frozenset(range(7))
 MONDAY_TO_FRIDAY = frozenset(range(5))
+
+
+class Workdays(frozenset[int]):
+    """The days of a word for working days: without a calendar of them, Monday to Friday."""
+
+
+WORKDAYS = Workdays(MONDAY_TO_FRIDAY)
 _DAY = timedelta(days=1)
 _CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 MOST_MONTH_DAYS = 28
@@ -154,7 +166,11 @@ class EveryDay:
         days -= without
         times = times_of(self.times, self.part, midnight=days == EVERY_DAY)
         return by_days(
-            times, days, cron_zone(self.zone.zone if self.zone else zone), zone_now(self.zone, zone, now)
+            times,
+            days,
+            cron_zone(self.zone.zone if self.zone else zone),
+            zone_now(self.zone, zone, now),
+            workdays=EVERY_DAY - without if are_workdays(self.days) else None,
         )
 
 
@@ -285,18 +301,34 @@ def one_time(named: Times | None, part: DayPart | None) -> time:
     return times[0]
 
 
-def by_days(times: Sequence[time], days: frozenset[int], zone: str, now: datetime) -> When:
-    """A cron line if one can say it, else a rule: `8:00 and 17:30` share no minute."""
+def are_workdays(days: "tuple[DaySet, ...] | DaySet") -> bool:
+    """Whether the words say working days, and no other days."""
+    return all(isinstance(each, Workdays) for each in (days if isinstance(days, tuple) else (days,)))
+
+
+def by_days(
+    times: Sequence[time],
+    days: frozenset[int],
+    zone: str,
+    now: datetime,
+    *,
+    workdays: frozenset[int] | None = None,
+) -> When:
+    """A cron line if one can say it, else a rule: `8:00 and 17:30` share no minute.
+
+    `workdays`: the words are about working days; these are the days that a calendar of them may name.
+    """
     hours, minutes = sorted({at.hour for at in times}), sorted({at.minute for at in times})
     if len(times) == len(hours) * len(minutes):
-        fields = f"{_list(minutes)} {_fields(hours)} * * {_weekdays(days)}"
-        return RepeatedCronLine(fields, zone)
+        fields = f"{_list(minutes)} {_fields(hours)} * *"
+        of_calendar = None if workdays is None else f"{fields} {_weekdays(workdays)}"
+        return RepeatedCronLine(f"{fields} {_weekdays(days)}", zone, of_calendar)
     every = [time(hour, minute) for hour in hours for minute in minutes]
     positions = [number for number, at in enumerate(every, 1) if at in times]
     rule = f"FREQ=DAILY;BYHOUR={_list(hours)};BYMINUTE={_list(minutes)};BYSETPOS={_list(positions)}"
     if days != EVERY_DAY:
         rule += f";BYDAY={codes(days)}"
-    return RepeatedRule(rule, datetime.combine(now.date(), times[0]), zone)
+    return RepeatedRule(rule, datetime.combine(now.date(), times[0]), zone, workdays is not None)
 
 
 def since_now(rule: str, zone: Zone | None, now: datetime) -> When:

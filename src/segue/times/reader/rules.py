@@ -25,6 +25,7 @@ from segue.times.reader.repeats import (
     NthOfMonth,
     RepeatedRule,
     When,
+    are_workdays,
     by_days,
     codes,
     cron_zone,
@@ -138,7 +139,13 @@ class Within:
         if len(range(first, last + 1, step)) > _LONGEST_INTERVAL:
             raise refuse("that is too often within these hours", "every hour between 9 and 17")
         times = [time(minute // 60, minute % 60) for minute in range(first, last + 1, step)]
-        return by_days(times, union(self.days), zone_name(self.zone, zone), zone_now(self.zone, zone, now))
+        return by_days(
+            times,
+            union(self.days),
+            zone_name(self.zone, zone),
+            zone_now(self.zone, zone, now),
+            workdays=EVERY_DAY if are_workdays(self.days) else None,
+        )
 
 
 def whole_number(number: Fraction | int) -> int:

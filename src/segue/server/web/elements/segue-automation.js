@@ -6,7 +6,7 @@ import { h, Part, setText, t } from "../lib/dom.js";
 import { pastDays } from "../lib/days.js";
 import { menu } from "../lib/menu.js";
 import { actionButton } from "../lib/row.js";
-import { inWords } from "../lib/schedules.js";
+import { calendarName, inWords } from "../lib/schedules.js";
 import {
   everySecond,
   formatDate,
@@ -24,6 +24,17 @@ import "./segue-strip.js";
 const RUNS_SHOWN = 20;
 /** Enough for 30 days of a job that runs three times a day. */
 const RUNS_LOADED = 100;
+
+const WARNING_MS = 30 * 86_400_000;
+
+const endsSoon = (day) => Boolean(day) && Date.parse(day) - Date.now() < WARNING_MS;
+
+/** A warning that the days of the job's calendar are known only until soon. */
+function calendarEnd({ schedule, days_known_until: day }) {
+  const ended = Date.parse(day) + 86_400_000 < Date.now();
+  const date = formatDayShort(new Date(`${day}T12:00`));
+  return t(ended ? "calendar_ended" : "calendar_ends", { calendar: calendarName(schedule.days), date });
+}
 
 class Automation extends Part {
   enter() {
@@ -103,6 +114,7 @@ class Automation extends Part {
         h("p.next", { title: formatFull(next) }, this.next, more.length > 0 && h("span.then", then)),
       );
     }
+    if (job.enabled && endsSoon(job.days_known_until)) lines.push(h("p.ending", calendarEnd(job)));
     return lines;
   }
 

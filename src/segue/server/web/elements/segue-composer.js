@@ -63,7 +63,7 @@ class Composer extends Part {
 
   /** Called again when the conversation has loaded, because its zone is known then. */
   #updateHint() {
-    this.hint.written = { text: this.field.value, timezone: this.#chat.timezone };
+    this.hint.written = { text: this.field.value, timezone: this.#chat.timezone, days: this.#chat.days };
   }
 
   #fitHeight() {

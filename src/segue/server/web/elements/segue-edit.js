@@ -43,7 +43,8 @@ class Edit extends Part {
     this.replaceChildren(fields);
     this.hidden = false;
     const preview = () => {
-      hint.written = { text: fields.elements.schedule.value, timezone: chat.timezone, isTime: true };
+      const text = fields.elements.schedule.value;
+      hint.written = { text, timezone: chat.timezone, days: job.schedule.days ?? chat.days, isTime: true };
     };
     fields.elements.schedule.addEventListener("input", preview);
     preview();

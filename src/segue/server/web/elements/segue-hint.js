@@ -20,13 +20,13 @@ class Hint extends Part {
     this.hidden = true;
   }
 
-  /** `isTime`: the whole text is meant as a time. */
-  set written({ text, timezone, isTime = false }) {
+  /** `isTime`: the whole text is meant as a time. `days`: the day set that working days mean, if any. */
+  set written({ text, timezone, days, isTime = false }) {
     clearTimeout(this.#timer);
     this.#request += 1;
     if (!text.trim() || (!isTime && !CUES.test(text))) return this.#clear();
     this.#timer = setTimeout(
-      () => this.#ask({ text: text.slice(0, 600), timezone }, this.#request),
+      () => this.#ask({ text: text.slice(0, 600), timezone, ...(days && { days }) }, this.#request),
       PAUSE_MS,
     );
   }

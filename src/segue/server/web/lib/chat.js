@@ -76,6 +76,11 @@ export class Chat extends EventTarget {
     return this.session?.timezone ?? zone;
   }
 
+  /** The day set that words about working days mean. */
+  get days() {
+    return this.session?.days ?? null;
+  }
+
   get hasOlder() {
     return this.#olderCursor !== null;
   }

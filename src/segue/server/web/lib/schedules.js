@@ -17,9 +17,15 @@ export function inWords(schedule) {
   if (schedule.kind === "every") return t("every", { time: formatDistance(schedule.every_seconds * 1000) });
   if (schedule.kind === "idle") return t("after_quiet");
   const { form, values } = simple(schedule);
-  if (form) return t(`${form}_at`, values);
-  return schedule.kind === "cron" ? schedule.expr : t("by_rule");
+  const calendar = schedule.days && calendarName(schedule.days);
+  if (calendar && form === "daily") return t("workdays_at", { calendar, ...values });
+  const words = form ? t(`${form}_at`, values) : (schedule.expr ?? t("by_rule"));
+  return calendar ? t("on_workdays", { words, calendar }) : words;
 }
+
+/** `China` for the day set of a country; a set of the account has the name that it was given. */
+export const calendarName = (days) =>
+  /^[A-Z]{2}$/.test(days) ? new Intl.DisplayNames(language, { type: "region" }).of(days) : days;
 
 /** The schedule as a person would write it, so that the server reads the same one; empty if it has no words. */
 export function asWritten(schedule, timezone) {
@@ -27,6 +33,8 @@ export function asWritten(schedule, timezone) {
   if (schedule.kind === "every") return everyWritten(schedule.every_seconds);
   const { form, values } = simple(schedule);
   const readable = WRITTEN.has(form) && !values.time.includes(",");
+  // The server reads working days as those of the job's calendar; other days cannot be written with it.
+  if (schedule.days) return readable && form === "daily" ? t("write_workdays", values) : "";
   const day = language === "en" && form === "monthly" ? ordinal(values.day) : values?.day;
   const words = readable ? t(`write_${form}`, { ...values, day }) : (schedule.expr ?? "");
   if (!words) return "";

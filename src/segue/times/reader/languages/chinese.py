@@ -160,7 +160,7 @@ CHINESE = Language(
         "every 24 hours": "每24小时",
         "every day at 18:30": "每天18:30",
         "every day at 9 Europe/Berlin": "每天9点 Europe/Berlin",
-        "every weekday at 9": "每个工作日9点",
+        "every weekday at 9": "每周一到周五9点",
         "every month on the 1st at 9": "每月1号9点",
         "every year on 3 March at 9": "每年3月3日9点",
     },

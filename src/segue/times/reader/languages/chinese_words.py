@@ -19,6 +19,7 @@ from segue.times.reader.parts import (
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    WORKDAYS,
 )
 from segue.times.reader.zones import ZoneInText
 
@@ -131,7 +132,7 @@ WORDS: Kinds = {
     },
     "days": {
         "天|日": EVERY_DAY,
-        "工作日|个工作日": MONDAY_TO_FRIDAY,
+        "工作日|个工作日": WORKDAYS,
         "周末|个周末": frozenset({5, 6}),
         **{
             "|".join(f"{one}{name}" for one in ("", "个") for name in names.split("|")): frozenset({day})
@@ -140,7 +141,8 @@ WORDS: Kinds = {
     },
     "day_of_week": {names: frozenset({day}) for names, day in WEEK.items()},
     "span_of_days": {
-        "工作日|平日": MONDAY_TO_FRIDAY,
+        "工作日": WORKDAYS,
+        "平日": MONDAY_TO_FRIDAY,
         "周末每天": frozenset({5, 6}),
     },
     "part": PARTS,

@@ -19,6 +19,7 @@ from segue.times.reader.parts import (
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    WORKDAYS,
     EveryUnit,
 )
 from segue.times.reader.zones import ZoneInText
@@ -92,7 +93,8 @@ DATES = {
 
 DAYS = {
     "day": EVERY_DAY,
-    "weekday|workday|working day|business day": MONDAY_TO_FRIDAY,
+    "weekday": MONDAY_TO_FRIDAY,
+    "workday|working day|business day": WORKDAYS,
     "weekend": frozenset({5, 6}),
     **{names: frozenset({day}) for names, day in WEEKDAYS.items()},
 }
@@ -188,7 +190,7 @@ WORDS: Kinds = {
     "days": DAYS,
     "plural": {
         **{f"{names.split('|')[0]}s": days for names, days in DAYS.items() if names != "day"},
-        "workdays|working days|business days": MONDAY_TO_FRIDAY,
+        "working days|business days": WORKDAYS,
     },
     "part": {
         "morning|in the morning": MORNING,

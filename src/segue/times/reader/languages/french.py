@@ -220,7 +220,7 @@ FRENCH = Language(
         "every 24 hours": "toutes les 24 heures",
         "every day at 18:30": "tous les jours à 18:30",
         "every day at 9 Europe/Berlin": "tous les jours à 9h Europe/Berlin",
-        "every weekday at 9": "chaque jour ouvré à 9h",
+        "every weekday at 9": "chaque jour de semaine à 9h",
         "every month on the 1st at 9": "le 1er de chaque mois à 9h",
         "every year on 3 March at 9": "chaque année le 3 mars à 9h",
     },

@@ -18,6 +18,7 @@ from segue.times.reader.parts import (
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    WORKDAYS,
     EveryUnit,
 )
 from segue.times.reader.zones import ZoneInText
@@ -85,13 +86,15 @@ SMALL_HOURS = DayPart("night", frozenset({22, 23, 0, 1, 2, 3, 4, 5}))
 
 DAYS = {
     "jour": EVERY_DAY,
-    "jour ouvré|jour de semaine": MONDAY_TO_FRIDAY,
+    "jour ouvré": WORKDAYS,
+    "jour de semaine": MONDAY_TO_FRIDAY,
     "week-end|weekend": frozenset({5, 6}),
     **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
 }
 PLURALS = {
     "jours": EVERY_DAY,
-    "jours ouvrés|jours de semaine": MONDAY_TO_FRIDAY,
+    "jours ouvrés": WORKDAYS,
+    "jours de semaine": MONDAY_TO_FRIDAY,
     "week-ends|weekends": frozenset({5, 6}),
     **{f"{names.split('|')[0]}s": frozenset({day}) for names, day in WEEKDAYS.items()},
 }
@@ -176,7 +179,8 @@ WORDS: Kinds = {
     "days": DAYS,
     "plural": PLURALS,
     "span_of_days": {
-        "en semaine|les jours ouvrés": MONDAY_TO_FRIDAY,
+        "en semaine": MONDAY_TO_FRIDAY,
+        "les jours ouvrés": WORKDAYS,
         "le week-end|les week-ends": frozenset({5, 6}),
     },
     "repeat": {"une fois par heure": EveryUnit(Unit.HOUR)},

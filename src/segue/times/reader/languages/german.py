@@ -217,7 +217,7 @@ GERMAN = Language(
         "every 24 hours": "alle 24 Stunden",
         "every day at 18:30": "jeden Tag um 18:30",
         "every day at 9 Europe/Berlin": "jeden Tag um 9 Europe/Berlin",
-        "every weekday at 9": "jeden Werktag um 9",
+        "every weekday at 9": "jeden Wochentag um 9",
         "every month on the 1st at 9": "jeden Monat am 1. um 9",
         "every year on 3 March at 9": "jedes Jahr am 3. März um 9",
     },

@@ -20,6 +20,7 @@ from segue.times.reader.parts import (
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    WORKDAYS,
     EveryUnit,
 )
 from segue.times.reader.zones import ZoneInText
@@ -121,7 +122,8 @@ NAMED_DAYS = {
 
 DAYS = {
     "tag": EVERY_DAY,
-    "werktag|arbeitstag|wochentag": MONDAY_TO_FRIDAY,
+    "werktag|arbeitstag": WORKDAYS,
+    "wochentag": MONDAY_TO_FRIDAY,
     "wochenende": frozenset({5, 6}),
     **{names: frozenset({day}) for names, day in WEEKDAYS.items()},
     "so": frozenset({6}),
@@ -165,7 +167,8 @@ CITIES = {
     "pekinger": "Asia/Shanghai",
 }
 PLURALS = {
-    "werktags|wochentags|an werktagen|an wochentagen|an arbeitstagen": MONDAY_TO_FRIDAY,
+    "werktags|an werktagen|an arbeitstagen": WORKDAYS,
+    "wochentags|an wochentagen": MONDAY_TO_FRIDAY,
     "an wochenenden": frozenset({5, 6}),
     **{f"{names.split('|')[0]}s": frozenset({day}) for names, day in WEEKDAYS.items()},
 }

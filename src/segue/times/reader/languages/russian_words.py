@@ -17,6 +17,7 @@ from segue.times.reader.parts import (
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    WORKDAYS,
     EveryUnit,
 )
 from segue.times.reader.zones import ZoneInText
@@ -89,7 +90,8 @@ SMALL_HOURS = DayPart("night", frozenset({22, 23, 0, 1, 2, 3, 4}))
 
 DAYS = {
     "день": EVERY_DAY,
-    "будний день|рабочий день": MONDAY_TO_FRIDAY,
+    "будний день": MONDAY_TO_FRIDAY,
+    "рабочий день": WORKDAYS,
     "выходной|выходные": frozenset({5, 6}),
     **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
 }
@@ -209,7 +211,8 @@ WORDS: Kinds = {
     },
     "days": DAYS,
     "plural": {
-        "по будням|в будни|по рабочим дням|по будним дням|в рабочие дни": MONDAY_TO_FRIDAY,
+        "по будням|в будни|по будним дням": MONDAY_TO_FRIDAY,
+        "по рабочим дням|в рабочие дни": WORKDAYS,
         "по выходным|в выходные": frozenset({5, 6}),
     },
     "dative": DATIVE,

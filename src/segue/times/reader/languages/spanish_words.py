@@ -19,6 +19,7 @@ from segue.times.reader.parts import (
 from segue.times.reader.repeats import (
     EVERY_DAY,
     MONDAY_TO_FRIDAY,
+    WORKDAYS,
     EveryUnit,
 )
 from segue.times.reader.zones import ZoneInText
@@ -86,7 +87,8 @@ SMALL_HOURS = DayPart("early morning", range(7))
 WEEKEND = frozenset({5, 6})
 PLURALS = {
     "días": EVERY_DAY,
-    "días laborables|días hábiles|días de semana|días entre semana": MONDAY_TO_FRIDAY,
+    "días laborables|días hábiles": WORKDAYS,
+    "días de semana|días entre semana": MONDAY_TO_FRIDAY,
     "fines de semana": WEEKEND,
     "lunes": frozenset({0}),
     "martes": frozenset({1}),
@@ -160,7 +162,8 @@ WORDS: Kinds = {
     },
     "days": {
         "día": EVERY_DAY,
-        "día laborable|día hábil|día de semana": MONDAY_TO_FRIDAY,
+        "día laborable|día hábil": WORKDAYS,
+        "día de semana": MONDAY_TO_FRIDAY,
         "fin de semana": WEEKEND,
         **{names.split("|")[0]: frozenset({day}) for names, day in WEEKDAYS.items()},
     },
