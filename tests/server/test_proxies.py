@@ -6,6 +6,7 @@ are skipped.
 
 import asyncio
 import json
+import os
 import shutil
 import socket
 import ssl
@@ -66,8 +67,9 @@ def _nginx(folder: Path, upstream: str, port: int, certificate: Path, key: Path)
         f"{name}_temp_path {folder}/{name};\n"
         for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
+    user = "user root; " if os.getuid() == 0 else ""  # the test's folder is not readable to another user
     (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/pid; error_log stderr;\nevents {{}}\n"
+        f"{user}daemon off; pid {folder}/pid; error_log stderr;\nevents {{}}\n"
         f"http {{ access_log off;\n{paths}include {folder}/site.conf; }}\n"
     )
     return ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
@@ -142,6 +144,15 @@ async def test_an_event_stream_is_not_held_back(program: str, tmp_path: Path) ->
             async for line in stream.aiter_lines():  # the stream stays open, and yet its events arrive
                 if "stream_end" in line:
                     break
+
+
+@pytest.mark.parametrize("program", ["nginx", "caddy"])
+async def test_the_largest_file_passes_through_the_proxy(program: str, tmp_path: Path) -> None:
+    async with proxied(program, tmp_path) as proxy, proxy.client() as client:
+        largest = b"%PDF-1.4\n".ljust(20_000_000, b" ")
+        await client.post("/sessions", json={"key": "web:1"})
+        kept = await client.post("/sessions/web:1/files", params={"name": "book.pdf"}, content=largest)
+        assert kept.status_code == 201, kept.text
 
 
 @pytest.mark.parametrize("program", ["nginx", "caddy"])
