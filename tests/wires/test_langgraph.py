@@ -238,7 +238,8 @@ async def test_a_thread_is_created_once_and_deleted_without_crons(client: LangGr
 async def test_an_image_of_a_run_is_a_part_of_the_message(wire: Wire, client: LangGraphClient) -> None:
     parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": DATA_URL}}]
     thread = await new_thread(client)
-    await client.runs.wait(thread, "segue", input={"messages": [{"role": "user", "content": parts}]})
+    said: Any = {"messages": [{"role": "user", "content": parts}]}
+    await client.runs.wait(thread, "segue", input=said)
     assert wire.agent.files == [("file.png", "image/png", PNG)]
 
 
