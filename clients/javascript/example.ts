@@ -22,4 +22,6 @@ live.send(session, "What is new?");
 const job = await segue.schedule(session, "every weekday at 9", "What is new?", {
   timezone: "Europe/Berlin",
 });
+for (const found of await segue.search("new")) console.log(found.session_key, found.excerpt);
+console.log((await segue.export(session)).length);
 console.log(`next: ${job.next_runs[0]}`);

@@ -19,6 +19,29 @@ export interface Message {
   metadata: Record<string, unknown>;
   archived: boolean;
   delivery: "sent" | "failed" | "unknown" | null;
+  /** Of an answer: how its turn ended. */
+  outcome: string | null;
+  parts: Part[];
+}
+
+/** A file that was sent with a message: `GET /files/ID`. */
+export interface Part {
+  type: "image" | "file";
+  media_type: string;
+  name: string;
+  id: string;
+  size: number;
+}
+
+export interface FoundMessage {
+  id: string;
+  session_key: string;
+  session_title: string | null;
+  seq: number;
+  role: Message["role"];
+  excerpt: string;
+  created_at: string;
+  turn_id: string | null;
 }
 
 export interface Session {
@@ -197,6 +220,8 @@ export class Segue {
   send(session: string, content: string): Promise<Accepted>;
   send(session: string, content: string, options: { wait: number }): Promise<Turn | Accepted>;
   messages(session: string, options?: { after?: number }): Promise<Message[]>;
+  search(query: string, options?: { session?: string; limit?: number }): Promise<FoundMessage[]>;
+  export(session: string, options?: { format?: "markdown" | "json" }): Promise<string>;
   schedule(
     session: string,
     schedule: string | Record<string, unknown>,

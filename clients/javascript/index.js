@@ -38,6 +38,10 @@ export class Segue {
 
   /** Any request of the HTTP API. A POST is sent with an idempotency key, so it may be repeated. */
   async request(method, path, body, idempotencyKey = newId()) {
+    return (await this.#fetch(method, path, body, idempotencyKey)).json().catch(() => null);
+  }
+
+  async #fetch(method, path, body, idempotencyKey) {
     const headers = {};
     if (this.#key) headers.Authorization = `Bearer ${this.#key}`;
     if (method === "POST") headers["Idempotency-Key"] = idempotencyKey;
@@ -47,8 +51,8 @@ export class Segue {
       throw new SegueError(0, "server_unreachable", `${this.#url} did not answer: ${error.message}`);
     });
     this.#checkVersion(response);
+    if (response.ok) return response;
     const answer = await response.json().catch(() => null);
-    if (response.ok) return answer;
     throw new SegueError(response.status, answer?.code ?? "error", answer?.detail ?? response.statusText);
   }
 
@@ -61,6 +65,18 @@ export class Segue {
   async messages(session, { after = 0 } = {}) {
     const path = `sessions/${encodeURIComponent(session)}/messages?after=${after}`;
     return (await this.request("GET", path)).messages;
+  }
+
+  /** Messages that have all words of the query, newest first, of one session or of all. */
+  async search(query, { session, limit = 20 } = {}) {
+    const params = new URLSearchParams({ query, limit, ...(session === undefined ? {} : { session }) });
+    return (await this.request("GET", `messages/search?${params}`)).messages;
+  }
+
+  /** The whole conversation as one text: `markdown` to read, `json` with a line for each message. */
+  async export(session, { format = "markdown" } = {}) {
+    const path = `sessions/${encodeURIComponent(session)}/export?format=${encodeURIComponent(format)}`;
+    return (await this.#fetch("GET", path)).text();
   }
 
   /** Schedules a question to the agent: `schedule(session, "every weekday at 9", "What is new?")`. */

@@ -6,8 +6,9 @@ hand and gives the JSON of their answers the names of the kernel's records.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from datetime import datetime
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from datetime import date, datetime
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,7 @@ import httpx2
 from segue import At, Cron, Every
 from segue.times.clock import to_ms
 
-STREAMS = ("ask", "follow")
+STREAMS = ("ask", "follow", "export")
 
 
 class Awaited:
@@ -94,6 +95,7 @@ class PlainHttp:
         self.log, self.jobs, self.runs = _Part(self, "log"), _Part(self, "job"), _Part(self, "run")
         self.recalls, self.memory = _Part(self, "recall"), _Part(self, "memory")
         self.scheduled_messages, self.health = _Part(self, "scheduled_message"), _Part(self, "health")
+        self.files, self.days, self.guests = _Part(self, "file"), _Part(self, "day"), _Part(self, "guest")
         self.receive, self.wait = self.turns.receive, self.turns.wait
         self.schedule, self.messages = self.jobs.add, self.log.messages
         self.ask, self.follow = self.turn_ask, self.log_follow
@@ -144,6 +146,7 @@ class PlainHttp:
             raise refusal
 
     async def turn_receive(self, key: str, text: str, **given: Any) -> Any:
+        given |= {"parts": [{"id": each.id} for each in given.get("parts", ())]}
         data = await self.request("POST", f"/sessions/{quote(key)}/turns", {"content": text, **given})
         return SimpleNamespace(turn_id=data["turn_id"], position=data["position"])
 
@@ -157,14 +160,34 @@ class PlainHttp:
     async def turn_stop(self, key: str) -> Any:
         return (await self.request("POST", f"/sessions/{quote(key)}/stop"))["turn_id"]
 
+    async def turn_stop_turn(self, turn_id: str) -> Any:
+        return (await self.request("POST", f"/turns/{turn_id}/stop"))["stopped"]
+
+    async def turn_list(self, key: str, *, limit: int = 100) -> Any:
+        return named((await self.request("GET", f"/sessions/{quote(key)}/turns", limit=limit))["turns"])
+
+    async def turn_running(self, key: str) -> Any:
+        found = (await self.request("GET", f"/sessions/{quote(key)}/turns", running="true"))["turns"]
+        return named(found[0]) if found else None
+
+    async def turn_follow(self, turn_id: str) -> AsyncIterator[Any]:
+        key = (await self.turn_get(turn_id)).session_key
+        async for item in self._of_turn(turn_id, self.log_follow(key)):
+            yield item
+
     async def turn_cancel(self, turn_id: str) -> None:
         await self.request("POST", f"/turns/{turn_id}/cancel")
 
     async def turn_ask(self, key: str, text: str) -> AsyncIterator[Any]:
         session = await self.session_find(key)
         queued = await self.turn_receive(key, text)
-        async for item in self.log_follow(key, after=session.last_seq if session else 0):
-            if item.turn_id == queued.turn_id:
+        after = session.last_seq if session else 0
+        async for item in self._of_turn(queued.turn_id, self.log_follow(key, after=after)):
+            yield item
+
+    async def _of_turn(self, turn_id: str, following: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for item in following:
+            if item.turn_id == turn_id:
                 yield item
                 if item.type == "session_sync":
                     return
@@ -172,11 +195,40 @@ class PlainHttp:
     async def log_messages(self, key: str, *, after: int = 0) -> Any:
         return named((await self.request("GET", f"/sessions/{quote(key)}/messages", after=after))["messages"])
 
+    async def log_newest(self, key: str, *, limit: int = 100) -> Any:
+        page = await self.request("GET", f"/sessions/{quote(key)}/log", limit=500)
+        return named([each["message"] for each in page["events"] if each.get("message")])[-limit:]
+
+    async def log_events(self, key: str, *, after: int = 0, limit: int = 100) -> Any:
+        newest = (await self.session_get(key)).last_seq
+        found: list[Any] = []
+        async with aclosing(self.log_follow(key, after=after)) as following:
+            async for item in following:
+                if not item.type.endswith("_delta"):
+                    found.append(item)
+                    if len(found) == limit or item.seq == newest:
+                        break
+        return found
+
+    async def log_search(self, query: str, *, session: str | None = None, limit: int = 20) -> Any:
+        found = await self.request("GET", "/messages/search", query=query, session=session, limit=limit)
+        return named(found["messages"])
+
+    async def log_export(self, key: str, *, format: Any = "markdown") -> AsyncIterator[str]:
+        answer = await self._http.get(f"/sessions/{quote(key)}/export", params={"format": str(format)})
+        yield answer.text
+
+    async def log_write(self, key: str, role: str, text: str, **given: Any) -> Any:
+        files = [{"id": each.id} for each in given.pop("parts", ())]
+        body = {"role": role, "content": text, "parts": files, **given}
+        written = await self.request("POST", f"/sessions/{quote(key)}/messages", body)
+        return (await self.log_messages(key, after=written["seq"] - 1))[0]
+
     async def log_write_all(self, key: str, messages: Any) -> Any:
         body = {"messages": [{"role": role, "content": text} for role, text in messages]}
         return named(await self.request("POST", f"/sessions/{quote(key)}/messages/batch", body))
 
-    async def log_follow(self, key: str, *, after: int = 0) -> AsyncIterator[Any]:
+    async def log_follow(self, key: str, *, after: int = 0) -> AsyncGenerator[Any]:
         path = f"/sessions/{quote(key)}/events"
         seen = after
         async with self._http.stream("GET", path, params={"after": after}) as answer:
@@ -191,6 +243,46 @@ class PlainHttp:
                         event.role = getattr(message, "role", None)
                         event.content = getattr(message, "content", None)
                         yield event
+
+    async def file_add(self, key: str, name: str, data: bytes) -> Any:
+        answer = await self._http.post(f"/sessions/{quote(key)}/files", content=data, params={"name": name})
+        return named(answer.json())
+
+    async def file_read(self, file: Any) -> bytes:
+        return (await self._http.get(f"/files/{file.id}")).content
+
+    async def file_get(self, file_id: str) -> Any:
+        answer = await self._http.get(f"/files/{file_id}")
+        if not answer.is_success:
+            raise Refusal(answer.status_code, answer.json()["code"], answer.json()["detail"])
+        name = answer.headers["content-disposition"].partition('"')[2].partition('"')[0]
+        return SimpleNamespace(id=file_id, name=name, media_type=answer.headers["content-type"])
+
+    async def day_add(self, name: str, ics: str) -> Any:
+        return named(await self.request("POST", "/days", {"name": name, "ics": ics}))
+
+    async def day_get(self, name: str) -> Any:
+        data = await self.request("GET", f"/days/{name}")
+        off = {date.fromisoformat(each["date"]): each["reason"] for each in data["off"]}
+        return SimpleNamespace(name=data["name"], off=off)
+
+    async def day_delete(self, name: str) -> None:
+        await self.request("DELETE", f"/days/{name}")
+
+    async def day_list(self) -> Any:
+        return named((await self.request("GET", "/days"))["days"])
+
+    async def guest_bind(self, channel: str, sender: str, *, user: str) -> Any:
+        return named(await self.request("PATCH", f"/guests/{channel}/{quote(sender)}", {"user": user}))
+
+    async def guest_allow(self, code: str) -> Any:
+        return named(await self.request("POST", "/guests/allow", {"code": code}))
+
+    async def guest_delete(self, channel: str, sender: str) -> Any:
+        return named(await self.request("DELETE", f"/guests/{channel}/{quote(sender)}"))
+
+    async def guest_list(self) -> Any:
+        return named((await self.request("GET", "/guests"))["guests"])
 
     async def job_add(self, key: str, trigger: Any, action: Any, *, name: str | None = None) -> Any:
         body = {"message": action.prompt, "schedule": _schedule(trigger), "name": name}

@@ -118,6 +118,25 @@ async def test_it_sends_follows_and_misses_nothing_when_the_server_is_killed(
     assert script.numbers == list(range(1, len(script.numbers) + 1))
 
 
+async def test_it_finds_messages_and_exports_the_conversation(installed: Path, tmp_path: Path) -> None:
+    with served(f"sqlite:///{tmp_path}/segue.db") as server:
+        async with node(installed, server.http) as script:
+            script.tell("ask 5 0")
+            await script.until(lambda line: "answer" in line)
+            script.tell("export markdown")
+            markdown = (await script.until(lambda line: "exported" in line))["exported"]
+            script.tell("export json")
+            lines = (await script.until(lambda line: "exported" in line))["exported"].splitlines()
+            found: list[Any] = []
+            async with asyncio.timeout(PATIENCE):
+                while not found:  # a worker indexes messages after the end of their turn
+                    script.tell(f"search {text_of('5 0')}")
+                    found = (await script.until(lambda line: "found" in line))["found"]
+    assert text_of("5 0").strip() in markdown
+    assert [json.loads(line)["role"] for line in lines] == ["user", "assistant"]
+    assert [(each["session_key"], each["role"]) for each in found] == [(KEY, "assistant")]
+
+
 async def test_it_tells_the_code_of_a_refusal_and_uses_a_key(installed: Path, tmp_path: Path) -> None:
     keys = json.dumps([{"key": "the-long-key-of-ada", "account": "one", "user": "ada"}])
     with served(f"sqlite:///{tmp_path}/segue.db", "--keys", keys) as server:

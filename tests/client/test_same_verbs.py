@@ -1,8 +1,8 @@
 """One suite over the kernel, both clients and plain HTTP: the same verbs do the same."""
 
 from contextlib import aclosing
-from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import fields, is_dataclass
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +12,20 @@ from segue import Ask, At, Cron, Every, Kernel, Say, errors
 from segue.client import AsyncClient
 from segue.client.records import RemoteScheduledMessage, RemoteSession, RemoteTurn
 from segue.errors import SegueError
+from segue.kernel.api.export import ExportFormat
 from segue.testing import ScriptedAgent
 from tests.client.faces import PlainHttp, Refusal
 from tests.eventually import eventually
 
 KEY = "websocket:home"
+WINTER = """BEGIN:VCALENDAR
+BEGIN:VEVENT
+DTSTART;VALUE=DATE:20901221
+DTEND;VALUE=DATE:20910103
+SUMMARY:Winter holidays
+END:VEVENT
+END:VCALENDAR
+"""
 NINE = Cron("0 9 * * 1-5", tz="Europe/Berlin")
 
 
@@ -148,6 +157,102 @@ async def test_a_session_is_committed_and_its_memories_are_found(face: Any) -> N
     assert (await face.memory.commit(KEY)).reason == "no_messages"
 
 
+async def test_a_message_is_stored_without_the_agent_and_read_back(face: Any) -> None:
+    written = await face.log.write(KEY, "user", "I live in Bern.", created_at="2026-01-02T03:04:05Z")
+    assert (written.role, written.content) == ("user", "I live in Bern.")
+    await face.log.write(KEY, "assistant", "Noted.")
+    assert [each.content for each in await face.messages(KEY)] == ["I live in Bern.", "Noted."]
+    assert [each.content for each in await face.log.newest(KEY, limit=1)] == ["Noted."]
+    assert (await face.messages(KEY, after=written.seq - 1))[0].seq == written.seq
+
+
+async def test_the_events_of_the_log_are_read_from_a_number_on(face: Any) -> None:
+    turn = await face.wait(await face.receive(KEY, "What time is it?"))
+    events = await face.log.events(KEY)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert [event.turn_id for event in events if event.type == "stream_end"] == [turn.id]
+    assert [event.seq for event in await face.log.events(KEY, after=1, limit=2)] == [2, 3]
+
+
+async def test_messages_are_found_by_their_words(face: Any) -> None:
+    await face.log.write_all(KEY, [("user", "The deploy failed."), ("assistant", "Roll it back.")])
+    await face.log.write_all("websocket:other", [("user", "The deploy went well.")])
+
+    async def found() -> Any:
+        return len(await face.log.search("deploy")) == 2
+
+    await eventually(found, "both messages are indexed")
+    (in_one,) = await face.log.search("deploy", session=KEY)
+    assert (in_one.session_key, in_one.excerpt) == (KEY, "The deploy failed.")
+    assert len(await face.log.search("deploy", limit=1)) == 1
+
+
+@pytest.mark.parametrize("format", list(ExportFormat))
+async def test_a_conversation_is_exported(face: Any, kernel: Kernel, format: ExportFormat) -> None:
+    await face.log.write_all(KEY, [("user", "I live in Bern: ü, 日本."), ("assistant", "Noted.")])
+    exported = "".join([piece async for piece in face.log.export(KEY, format=format)])
+    assert "I live in Bern: ü, 日本." in exported
+    own = kernel.log.export(KEY, format=format)
+    assert exported == "".join([piece async for piece in own])
+
+
+async def test_a_file_is_stored_sent_with_a_message_and_read(face: Any) -> None:
+    file = await face.files.add(KEY, "notes.txt", b"The build is green.")
+    assert (file.name, file.media_type, file.size) == ("notes.txt", "text/plain", 19)
+    turn = await face.wait(await face.receive(KEY, "Read this", parts=[file]))
+    asked = (await face.messages(KEY))[0]
+    assert [part.id for part in asked.parts] == [part.id for part in turn.parts] == [file.id]
+    assert (await face.files.get(file.id)).name == "notes.txt"
+    assert await face.files.read(file) == b"The build is green."
+    written = await face.log.write(KEY, "user", "", parts=[file])
+    assert (written.content, written.parts[0].id) == ("[notes.txt]", file.id)
+
+
+async def test_a_set_of_days_is_imported_read_and_deleted(face: Any) -> None:
+    assert "DE" in [each.name for each in await face.days.list()]
+    added = await face.days.add("school", WINTER)
+    assert added.name == "school"
+    assert (await face.days.get("school")).off[date(2090, 12, 21)] == "Winter holidays"
+    assert [each.name for each in await face.days.list()][-1] == "school"
+    await face.days.delete("school")
+    assert "school" not in [each.name for each in await face.days.list()]
+
+
+async def test_a_guest_is_bound_allowed_listed_and_removed(face: Any) -> None:
+    bound = await face.guests.bind("matrix", "@ana/work:example.org", user="ana")
+    assert (bound.user, bound.allowed) == ("ana", False)
+    assert (await face.guests.allow(bound.code)).allowed
+    assert [each.sender for each in await face.guests.list()] == ["@ana/work:example.org"]
+    assert (await face.guests.delete("matrix", "@ana/work:example.org")).sender == "@ana/work:example.org"
+    assert await face.guests.list() == []
+
+
+async def test_turns_are_listed_and_one_is_followed_from_its_start_after_it_has_ended(face: Any) -> None:
+    turns = [await face.wait(await face.receive(KEY, text)) for text in ("one", "two", "three")]
+    assert [turn.id for turn in await face.turns.list(KEY)] == [turn.id for turn in turns[::-1]]
+    assert [turn.id for turn in await face.turns.list(KEY, limit=1)] == [turns[2].id]
+    items = [item async for item in face.turns.follow(turns[1].id)]
+    assert {item.turn_id for item in items} == {turns[1].id}
+    assert (items[0].type, items[0].content) == ("stream_start", "two")
+    assert await face.turns.running(KEY) is None
+
+
+async def test_one_turn_is_stopped_and_the_next_is_followed_to_its_end(
+    face: Any, agent: ScriptedAgent
+) -> None:
+    agent.pause()
+    running = await face.receive(KEY, "one")
+    await agent.under_way()
+    waiting = await face.receive(KEY, "two")
+    assert (await face.turns.running(KEY)).id == running.turn_id
+    assert await face.turns.stop_turn(running.turn_id)
+    assert (await face.wait(running.turn_id)).outcome == "stopped"
+    assert not await face.turns.stop_turn(running.turn_id)
+    agent.go_on()
+    items = [item async for item in face.turns.follow(waiting.turn_id)]
+    assert items[-1].type == "session_sync"
+
+
 async def test_a_follower_gets_each_event_once_and_in_order(
     face: Any, agent: ScriptedAgent, database_url: str
 ) -> None:
@@ -201,6 +306,13 @@ async def test_a_running_turn_is_stopped_and_a_waiting_one_cancelled(face: Any, 
         (lambda face: face.turns.get("none"), errors.NotFound, "not_found"),
         (lambda face: face.jobs.get("none"), errors.NotFound, "not_found"),
         (lambda face: face.runs.get("none"), errors.NotFound, "not_found"),
+        (lambda face: face.files.get("none"), errors.NotFound, "not_found"),
+        (lambda face: face.days.get("none"), errors.NotFound, "not_found"),
+        (lambda face: face.days.add("school", "none"), errors.BadDays, "bad_days"),
+        (lambda face: face.guests.allow("NONE"), errors.NotFound, "not_found"),
+        (lambda face: face.turns.stop_turn("none"), errors.NotFound, "not_found"),
+        (lambda face: face.log.events("websocket:none"), errors.NotFound, "not_found"),
+        (lambda face: face.log.search("!"), errors.BadText, "bad_text"),
         (lambda face: face.recalls.cancel(KEY), errors.NotFound, "not_found"),
         (lambda face: face.recalls.add(KEY, "x", when="soonish"), errors.BadTime, "invalid_time"),
         (lambda face: face.recalls.add(KEY, "x", when="at 9"), errors.ZoneNeeded, "zone_needed"),
@@ -319,9 +431,8 @@ async def test_a_clients_records_have_the_values_of_the_kernels(
         scheduled = (await client.scheduled_messages.add(KEY, "in 1h", "Hello")).message
         assert isinstance(scheduled, RemoteScheduledMessage)
         assert_same(scheduled, await kernel.scheduled_messages.get(scheduled.id))
-        # How its turn ended is with the turn, not with the message, over HTTP.
-        said = [replace(message, outcome=None) for message in await kernel.messages(KEY)]
-        assert await client.messages(KEY) == said
+        assert await client.messages(KEY) == await kernel.messages(KEY)
+        assert await client.log.newest(KEY) == await kernel.log.newest(KEY)
         assert_same(await client.memory.commit(KEY), SimpleNamespace(archive_n=1))
         assert_same(await client.memory.archive(KEY, 1), await kernel.memory.archive(KEY, 1))
 

@@ -46,7 +46,7 @@ async def write(http: httpx2.AsyncClient, content: str, **more: Any) -> httpx2.R
 async def test_a_write_stores_a_policy_and_the_session_shows_it(http: httpx2.AsyncClient) -> None:
     """A1.8, A2.1, A2.8, A2.10, A14.3."""
     written = (await write(http, "hello", auto_commit_policy=POLICY)).json()
-    assert set(written) == {"session_key", "message_count", "pending_tokens"}
+    assert set(written) == {"session_key", "seq", "message_count", "pending_tokens"}
     session = (await http.get("/sessions/web:1")).json()
     assert session["auto_commit_policy"] == FULL
     assert session["keep_recent_count"] == 10

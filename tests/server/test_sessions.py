@@ -132,10 +132,16 @@ async def test_messages_are_stored_together_without_the_agent(
     http: httpx2.AsyncClient, agent: ScriptedAgent
 ) -> None:
     one = await http.post("/sessions/web:1/messages", json={"role": "user", "content": "I am in Rome."})
-    assert one.json() == {"session_key": "web:1", "message_count": 1, "pending_tokens": 4}
+    assert one.json() == {"session_key": "web:1", "seq": 1, "message_count": 1, "pending_tokens": 4}
     many = [{"role": "assistant", "content": f"word {number}"} for number in range(100)]
     added = await http.post("/sessions/web:1/messages/batch", json={"messages": many})
-    assert added.json() == {"session_key": "web:1", "message_count": 101, "pending_tokens": 204, "added": 100}
+    assert added.json() == {
+        "session_key": "web:1",
+        "seq": 101,
+        "message_count": 101,
+        "pending_tokens": 204,
+        "added": 100,
+    }
     there = (await http.get("/sessions/web:1")).json()
     assert (there["message_count"], there["pending_tokens"]) == (101, 204)
     assert not agent.asked

@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from websockets.asyncio.client import connect
 
+from segue.testing.scripted_provider import ScriptedProvider, says
 from tests.cli.process import Segue, Serving
 from tests.server.conftest import ADA, bearer
 
@@ -117,4 +118,39 @@ async def test_a_collector_receives_the_trace_of_a_run_without_message_text(tmp_
     assert set(collector.authorized_by) == {"Bearer of-the-collector"}
     sent = b"".join(collector.bodies)
     for secret in (SECRET, KEY, ADA, "of-the-collector"):
+        assert secret.encode() not in sent, secret
+
+
+async def test_requests_to_the_model_are_spans_inside_the_agents_span_without_their_texts(
+    tmp_path: Path,
+) -> None:
+    provider = ScriptedProvider()
+    provider.script(says(f"Noted: {SECRET}"))
+    with collecting() as collector:
+        async with provider.listening():
+            env = {
+                "SEGUE_API_KEYS": API_KEYS,
+                "SEGUE_TRACES": "true",
+                "SEGUE_MODEL": "openai-chat:scripted",
+                "OPENAI_BASE_URL": provider.base_url,
+                "OPENAI_API_KEY": "the-key-of-the-provider",
+                "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            }
+            async with Segue(tmp_path, env=env).serving() as serving:
+                asked = {"content": f"Remember: {SECRET}"}
+                answer = await serving.client.post(
+                    f"/sessions/{KEY}/turns?wait=30", json=asked, headers=bearer(ADA)
+                )
+                assert answer.json()["reply"] == f"Noted: {SECRET}"
+                serving.process.tell(signal.SIGTERM)
+                assert await serving.process.end() == 0, serving.process.log
+    spans = {span.name: span for span in collector.spans}
+    request = spans["chat scripted"]
+    assert request.parent_span_id == spans["invoke_agent"].span_id
+    assert request.trace_id == spans["message"].trace_id
+    attributes = {attribute.key: attribute.value for attribute in request.attributes}
+    assert attributes["gen_ai.request.model"].string_value == "scripted"
+    assert attributes["gen_ai.usage.output_tokens"].int_value > 0
+    sent = b"".join(collector.bodies)
+    for secret in (SECRET, KEY, ADA, "the-key-of-the-provider"):
         assert secret.encode() not in sent, secret

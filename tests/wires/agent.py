@@ -14,12 +14,16 @@ class WireAgent:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.files: list[tuple[str, str, bytes]] = []
+        """The name, the type and the content of each file that came with a message."""
         self.histories: list[list[str]] = []
         self.holding = asyncio.Event()
         self.go_on = asyncio.Event()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
         self.asked.append(turn.text)
+        for file in turn.parts:
+            self.files.append((file.name, file.media_type, await turn.kernel.files.read(file)))
         self.histories.append([message.content for message in await turn.history()])
         match turn.text.split()[0]:
             case "tool":

@@ -7,6 +7,7 @@ from typing import Any
 from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, bearer
 from tests.wires.conftest import Wire, running_script
+from tests.wires.pictures import ADDRESS, CODED, PNG
 
 THREAD = "tea"
 KEY = "websocket:tea"
@@ -16,7 +17,7 @@ def script(node: Path, wire: Wire, **options: Any) -> Any:
     return running_script(node, "agui.mjs", json.dumps({"url": wire.url, "threadId": THREAD, **options}))
 
 
-async def run(node: Path, wire: Wire, message: str, **options: Any) -> list[Any]:
+async def run(node: Path, wire: Wire, message: object, **options: Any) -> list[Any]:
     async with script(node, wire, message=message, **options) as client:
         events: list[Any] = await client.rest()
     return events
@@ -138,8 +139,15 @@ async def test_a_thread_that_is_not_there_has_nothing_to_connect_to(wire: Wire, 
     assert await wire.kernel.sessions.list() == []
 
 
+async def test_an_image_is_a_part_of_the_message(wire: Wire, node: Path) -> None:
+    image = {"type": "image", "source": {"type": "data", "value": CODED, "mimeType": "image/png"}}
+    said = await run(node, wire, [{"type": "text", "text": "What is this?"}, image])
+    assert texts(said) == "You said: What is this?"
+    assert wire.agent.files == [("file.png", "image/png", PNG)]
+
+
 async def test_what_is_malformed_is_refused_with_a_sentence(wire: Wire, node: Path) -> None:
-    image = [{"type": "image", "source": {"type": "data", "value": "", "mimeType": "image/png"}}]
+    image = [{"type": "image", "source": {"type": "url", "value": ADDRESS}}]
     for options, code in (
         ({"message": image}, "unsupported_content"),
         ({"message": " "}, "bad_text"),

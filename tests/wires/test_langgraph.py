@@ -23,6 +23,7 @@ from segue.testing.manual_clock import START
 from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, bearer
 from tests.wires.conftest import Wire
+from tests.wires.pictures import DATA_URL, PNG
 
 
 @asynccontextmanager
@@ -232,6 +233,14 @@ async def test_a_thread_is_created_once_and_deleted_without_crons(client: LangGr
     await client.threads.delete("mine")
     with pytest.raises(NotFoundError):
         await client.threads.get("mine")
+
+
+async def test_an_image_of_a_run_is_a_part_of_the_message(wire: Wire, client: LangGraphClient) -> None:
+    parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": DATA_URL}}]
+    thread = await new_thread(client)
+    said: Any = {"messages": [{"role": "user", "content": parts}]}
+    await client.runs.wait(thread, "segue", input=said)
+    assert wire.agent.files == [("file.png", "image/png", PNG)]
 
 
 async def test_what_is_unknown_or_malformed_is_an_error_of_langgraph(client: LangGraphClient) -> None:

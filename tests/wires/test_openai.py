@@ -1,6 +1,7 @@
 """The OpenAI wire, driven by the package `openai`."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from openai import AsyncOpenAI
 from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN
 from tests.wires.conftest import Wire
+from tests.wires.pictures import ADDRESS, DATA_URL, PNG
 
 SESSION = {"X-Segue-Session": "websocket:tea"}
 STOPPING = SESSION | {"X-Segue-On-Disconnect": "stop"}
@@ -257,11 +259,60 @@ async def test_a_scheduled_turn_is_in_the_history_of_the_next_request(
     assert wire.agent.histories[-1][-1] == "You said: Look at the build."
 
 
+def shows(url: str, text: str = "What is this?") -> list[Any]:
+    parts = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
+    return [{"role": "user", "content": parts}]
+
+
+async def test_an_image_of_a_chat_completion_is_a_part_of_the_message(both: Wire) -> None:
+    async with client_of(both) as client:
+        answered = await client.chat.completions.create(
+            model="segue", messages=shows(DATA_URL), extra_headers=SESSION
+        )
+    assert answered.choices[0].message.content == "You said: What is this?"
+    assert both.agent.files == [("file.png", "image/png", PNG)]
+    (asked, _) = await both.kernel.messages("websocket:tea")
+    assert [(part.type, part.size) for part in asked.parts] == [("image", len(PNG))]
+
+
+async def test_an_image_and_a_file_of_a_response_are_parts_of_the_message(
+    wire: Wire, client: AsyncOpenAI
+) -> None:
+    parts: list[Any] = [
+        {"type": "input_image", "image_url": DATA_URL, "detail": "auto"},
+        {"type": "input_file", "filename": "notes.txt", "file_data": "data:text/plain;base64,R3JlZW4u"},
+    ]
+    response = await client.responses.create(model="segue", input=[{"role": "user", "content": parts}])
+    assert response.output_text == "You said: [file.png], [notes.txt]"
+    assert wire.agent.files == [("file.png", "image/png", PNG), ("notes.txt", "text/plain", b"Green.")]
+
+
+async def test_a_repeated_request_with_an_image_stores_it_once(wire: Wire, client: AsyncOpenAI) -> None:
+    for _ in range(2):
+        await client.chat.completions.create(
+            model="segue", messages=shows(DATA_URL), extra_headers={"Idempotency-Key": "once"}
+        )
+    assert wire.agent.files == [("file.png", "image/png", PNG)]
+    assert len(await wire.kernel.sessions.list()) == 1
+
+
+async def test_the_limits_of_files_hold_for_an_image_in_a_message(wire: Wire, client: AsyncOpenAI) -> None:
+    def sized(megabytes: int) -> str:
+        return "data:image/png;base64," + base64.b64encode(PNG + bytes(megabytes << 20)).decode()
+
+    large = await client.chat.completions.create(model="segue", messages=shows(sized(8)))
+    assert large.choices[0].message.content == "You said: What is this?"
+    with pytest.raises(openai.BadRequestError, match="may have 20,") as refused:
+        await client.chat.completions.create(model="segue", messages=shows(sized(20)))
+    assert refused.value.code == "bad_file"
+    with pytest.raises(openai.APIStatusError) as stopped:
+        await client.chat.completions.create(model="segue", messages=shows(sized(26)))
+    assert stopped.value.status_code == 413
+
+
 async def test_what_is_unknown_or_malformed_is_an_error_of_openai(client: AsyncOpenAI) -> None:
     create = client.chat.completions.create
-    image: list[Any] = [
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]}
-    ]
+    image: list[Any] = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": ADDRESS}}]}]
     empty: list[Any] = [{"role": "user"}]
     refused: list[tuple[Callable[[], Awaitable[Any]], type[openai.APIStatusError], str]] = [
         (lambda: create(model="gpt-4", messages=says("x")), openai.NotFoundError, "model_not_found"),

@@ -7,6 +7,7 @@ from typing import Any
 from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, bearer
 from tests.wires.conftest import Wire, running_script
+from tests.wires.pictures import ADDRESS, DATA_URL, PNG
 
 KEY = "websocket:tea"
 
@@ -109,10 +110,20 @@ async def test_a_question_is_a_data_part_and_the_next_message_answers_it(wire: W
     assert text_of(answered["messages"][-1]) == "You said: yes"
 
 
+async def test_a_file_is_a_part_of_the_message(wire: Wire, node: Path) -> None:
+    file = {"type": "file", "mediaType": "image/png", "filename": "photo.png", "url": DATA_URL}
+    _, end = await ended(node, wire, parts=[*says("What is this?"), file])
+    assert text_of(end["messages"][-1]) == "You said: What is this?"
+    assert wire.agent.files == [("photo.png", "image/png", PNG)]
+
+
 async def test_what_is_malformed_is_refused_with_a_sentence(wire: Wire, node: Path) -> None:
-    picture = [{"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,"}]
+    picture = [{"type": "file", "mediaType": "image/png", "url": ADDRESS}]
     for parts, sentence in (
-        (picture, "parts: a part of type 'file' was given; only text is read here"),
+        (
+            picture,
+            "content: a file at another address is not fetched; send the file itself, as a data: URL",
+        ),
         (says(" "), "a message is empty; write at least one word"),
     ):
         shown, end = await ended(node, wire, parts=parts)

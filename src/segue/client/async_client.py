@@ -2,10 +2,15 @@
 
 from typing import Self
 
-from segue.client.conversation import ClientLog, ClientSessions, ClientTurns
+from segue.client.days import ClientDays
+from segue.client.files import ClientFiles
+from segue.client.guests import ClientGuests
+from segue.client.log import ClientLog
 from segue.client.memory import ClientHealth, ClientMemory
 from segue.client.scheduling import ClientJobs, ClientRecalls, ClientRuns, ClientScheduledMessages
+from segue.client.sessions import ClientSessions
 from segue.client.transport import Transport
+from segue.client.turns import ClientTurns
 
 
 class AsyncClient:
@@ -15,11 +20,12 @@ class AsyncClient:
     server; without keys a server admits its own machine only. `user`: with a key of the role admin, the user
     of the account that the calls are made for. `timeout`: how many seconds a response may take.
 
-    The parts are `sessions`, `turns`, `log`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory` and
-    `health`, the shortcuts `receive`, `wait`, `ask`, `schedule`, `messages` and `follow`. A method takes the
-    arguments of the kernel's method, except `owner=`, which the key decides, and raises its errors; an error
-    has the server's `code`. All methods also raise `NotAllowed`, `WrongServer` and `ServerUnreachable`.
-    One that makes something sends an idempotency key: its own, or the one that is given.
+    The parts are `sessions`, `turns`, `log`, `files`, `jobs`, `days`, `runs`, `recalls`,
+    `scheduled_messages`, `memory`, `guests` and `health`, the shortcuts `receive`, `wait`, `ask`, `schedule`,
+    `messages` and `follow`. A method takes the arguments of the kernel's method, except `owner=`, which the
+    key decides, and raises its errors; an error has the server's `code`. All methods also raise `NotAllowed`,
+    `WrongServer` and `ServerUnreachable`. One that makes something sends an idempotency key: its own, or the
+    one that is given.
     """
 
     def __init__(
@@ -29,11 +35,14 @@ class AsyncClient:
         self.sessions = ClientSessions(transport)
         self.log = ClientLog(transport, self.sessions)
         self.turns = ClientTurns(transport, self.sessions, self.log)
+        self.files = ClientFiles(transport)
         self.jobs = ClientJobs(transport)
+        self.days = ClientDays(transport)
         self.runs = ClientRuns(transport)
         self.recalls = ClientRecalls(transport)
         self.scheduled_messages = ClientScheduledMessages(transport)
         self.memory = ClientMemory(transport)
+        self.guests = ClientGuests(transport)
         self.health = ClientHealth(transport)
         # Shortcuts
         self.receive = self.turns.receive

@@ -10,9 +10,14 @@ itself, so its parameters, its result and its documentation are the same.
 from typing import Self
 
 from segue.client.async_client import AsyncClient
-from segue.client.conversation import ClientLog, ClientSessions, ClientTurns
+from segue.client.days import ClientDays
+from segue.client.files import ClientFiles
+from segue.client.guests import ClientGuests
+from segue.client.log import ClientLog
 from segue.client.memory import ClientHealth, ClientMemory
 from segue.client.scheduling import ClientJobs, ClientRecalls, ClientRuns, ClientScheduledMessages
+from segue.client.sessions import ClientSessions
+from segue.client.turns import ClientTurns
 from segue.kernel.loop_thread import BlockingCall, BlockingPart, BlockingStream, LoopThread, made_like
 
 
@@ -32,15 +37,30 @@ class BlockingClientTurns(BlockingPart[ClientTurns]):
     ask = BlockingStream(ClientTurns.ask)
     wait = BlockingCall(ClientTurns.wait)
     get = BlockingCall(ClientTurns.get)
+    follow = BlockingStream(ClientTurns.follow)
+    running = BlockingCall(ClientTurns.running)
+    list = BlockingCall(ClientTurns.list)
     stop = BlockingCall(ClientTurns.stop)
+    stop_turn = BlockingCall(ClientTurns.stop_turn)
     cancel = BlockingCall(ClientTurns.cancel)
 
 
 class BlockingClientLog(BlockingPart[ClientLog]):
     messages = BlockingCall(ClientLog.messages)
+    newest = BlockingCall(ClientLog.newest)
+    events = BlockingCall(ClientLog.events)
     follow = BlockingStream(ClientLog.follow)
+    search = BlockingCall(ClientLog.search)
+    export = BlockingStream(ClientLog.export)
     deliveries = BlockingCall(ClientLog.deliveries)
+    write = BlockingCall(ClientLog.write)
     write_all = BlockingCall(ClientLog.write_all)
+
+
+class BlockingClientFiles(BlockingPart[ClientFiles]):
+    add = BlockingCall(ClientFiles.add)
+    get = BlockingCall(ClientFiles.get)
+    read = BlockingCall(ClientFiles.read)
 
 
 class BlockingClientJobs(BlockingPart[ClientJobs]):
@@ -53,6 +73,13 @@ class BlockingClientJobs(BlockingPart[ClientJobs]):
     delete = BlockingCall(ClientJobs.delete)
     explain = BlockingCall(ClientJobs.explain)
     list = BlockingCall(ClientJobs.list)
+
+
+class BlockingClientDays(BlockingPart[ClientDays]):
+    get = BlockingCall(ClientDays.get)
+    add = BlockingCall(ClientDays.add)
+    delete = BlockingCall(ClientDays.delete)
+    list = BlockingCall(ClientDays.list)
 
 
 class BlockingClientRuns(BlockingPart[ClientRuns]):
@@ -92,6 +119,13 @@ class BlockingClientMemory(BlockingPart[ClientMemory]):
     list = BlockingCall(ClientMemory.list)
 
 
+class BlockingClientGuests(BlockingPart[ClientGuests]):
+    allow = BlockingCall(ClientGuests.allow)
+    bind = BlockingCall(ClientGuests.bind)
+    delete = BlockingCall(ClientGuests.delete)
+    list = BlockingCall(ClientGuests.list)
+
+
 class BlockingClientHealth(BlockingPart[ClientHealth]):
     check = BlockingCall(ClientHealth.check)
 
@@ -110,11 +144,14 @@ class Client(BlockingPart[AsyncClient]):
         self.sessions = BlockingClientSessions(loop, lambda: client.sessions)
         self.turns = BlockingClientTurns(loop, lambda: client.turns)
         self.log = BlockingClientLog(loop, lambda: client.log)
+        self.files = BlockingClientFiles(loop, lambda: client.files)
         self.jobs = BlockingClientJobs(loop, lambda: client.jobs)
+        self.days = BlockingClientDays(loop, lambda: client.days)
         self.runs = BlockingClientRuns(loop, lambda: client.runs)
         self.recalls = BlockingClientRecalls(loop, lambda: client.recalls)
         self.scheduled_messages = BlockingClientScheduledMessages(loop, lambda: client.scheduled_messages)
         self.memory = BlockingClientMemory(loop, lambda: client.memory)
+        self.guests = BlockingClientGuests(loop, lambda: client.guests)
         self.health = BlockingClientHealth(loop, lambda: client.health)
         self.receive = self.turns.receive
         self.wait = self.turns.wait

@@ -84,6 +84,8 @@ def _event(wire_event: JSON, session_id: str) -> Event:
     body = {name: value for name, value in wire_event.items() if name not in _ENVELOPE}
     if prompt_ref := message.get("metadata", {}).get("cron_prompt_ref"):
         body["prompt_ref"] = prompt_ref
+    if parts := message.get("parts"):
+        body["parts"] = parts
     if wire_event["type"] == "automation_update":
         body["job_id"] = wire_event["job"]["id"]
     return Event(

@@ -1,15 +1,17 @@
 """Parsing of responses: JSON of the HTTP API to records."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, TypeAlias
 
 from segue.client import records
+from segue.kernel.api.guests import Guest
 from segue.kernel.api.health import HealthStatus
 from segue.kernel.transactions.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.explain import UpcomingSlot
+from segue.model.files import files_from_json
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
 from segue.model.policy import Policy
 from segue.model.prompts import Mode, PromptRef
@@ -17,6 +19,7 @@ from segue.model.records import Owner, Recall, Source
 from segue.model.states import CallType, DeliveryState, MessageStatus, Outcome, RecallStatus, TurnState
 from segue.model.transcript import Message
 from segue.times.clock import to_ms
+from segue.times.days.day_sets import DaySet
 from segue.times.trigger import trigger_from_json
 
 JSON: TypeAlias = Mapping[str, Any]
@@ -51,6 +54,21 @@ def message(data: JSON) -> Message:
         source=source(data["source"]),
         prompt_ref=data["metadata"].get("cron_prompt_ref"),
         delivery=data["delivery"],
+        outcome=data["outcome"],
+        undelivered=data["undelivered"],
+        parts=files_from_json(data["parts"]),
+    )
+
+
+def found_message(data: JSON) -> records.RemoteFoundMessage:
+    return records.RemoteFoundMessage(
+        session_key=data["session_key"],
+        session_title=data["session_title"],
+        seq=data["seq"],
+        role=data["role"],
+        excerpt=data["excerpt"],
+        at=ms(data["created_at"]),
+        turn_id=data["turn_id"],
     )
 
 
@@ -106,6 +124,7 @@ def turn(data: JSON) -> records.RemoteTurn:
         reply=data["reply"],
         error=data["error"],
         usage=data["usage"],
+        parts=files_from_json(data["parts"]),
     )
 
 
@@ -297,6 +316,34 @@ def context(data: JSON) -> records.RemoteContext:
         summary_tokens=tokens["summary"],
         memory_tokens=tokens["memories"],
         message_tokens=tokens["messages"],
+    )
+
+
+def day_set(data: JSON) -> records.RemoteDaySet:
+    return records.RemoteDaySet(
+        name=data["name"], known_until=date.fromisoformat(data["known_until"]), source=data["source"]
+    )
+
+
+def days(data: JSON) -> DaySet:
+    return DaySet(
+        name=data["name"],
+        known_until=date.fromisoformat(data["known_until"]),
+        source=data["source"],
+        off={date.fromisoformat(each["date"]): each["reason"] for each in data["off"]},
+        on=frozenset(map(date.fromisoformat, data["on"])),
+    )
+
+
+def guest(data: JSON) -> Guest:
+    return Guest(
+        channel=data["channel"],
+        sender=data["sender"],
+        name=data["name"],
+        code=data["code"],
+        allowed=data["allowed"],
+        came_at=ms(data["came_at"]),
+        user=data["user"],
     )
 
 

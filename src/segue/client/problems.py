@@ -33,6 +33,8 @@ def error_of(status: int, problem: Mapping[str, Any]) -> SegueError:
     error.code = code
     if isinstance(error, errors.AgentFailed):
         error.shown = None
+    if isinstance(error, errors.DaysInUse):
+        error.jobs = problem.get("jobs") or ()
     return error
 
 

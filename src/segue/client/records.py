@@ -2,17 +2,19 @@
 
 A field has the name, the type and the value that it has in the kernel's record. Fields that only workers need
 are missing, and `session_key` stands for `session_id`, because a client addresses sessions by key. Records
-that the API tells completely (`Message`, `Recall`, `Event`, `LiveText` and others) are the kernel's own.
+that the API tells completely (`Message`, `Recall`, `Event`, `LiveText`, `File`, `Guest`, `DaySet` and others)
+are the kernel's own.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, TypeAlias
 
 from segue.kernel.transactions.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.explain import UpcomingSlot
+from segue.model.files import File
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
 from segue.model.policy import Policy
 from segue.model.prompts import Mode, PromptRef
@@ -94,6 +96,29 @@ class RemoteTurn:
     reply: str | None
     error: str | None
     usage: Mapping[str, Any] | None
+    parts: tuple[File, ...]
+
+
+@record
+class RemoteFoundMessage:
+    """A message that a search has found. `client.messages(session_key, after=seq - 1)` has all of it."""
+
+    session_key: str
+    session_title: str | None
+    seq: int
+    role: str
+    excerpt: str
+    at: int
+    turn_id: str | None
+
+
+@record
+class RemoteDaySet:
+    """A set of working days, without its days, which `client.days.get` has."""
+
+    name: str
+    known_until: date
+    source: str
 
 
 @record

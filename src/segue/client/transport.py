@@ -6,7 +6,7 @@ it once. Another request is not, because its first try may have been done.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from operator import itemgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -73,6 +73,18 @@ class Transport:
     async def post(self, *path: str | int, body: JSON | None = None) -> "ServerAnswer":
         return await self._send("POST", path, body=body)
 
+    async def upload(
+        self, *path: str | int, content: bytes, idempotency_key: str | None = None, **params: Any
+    ) -> "ServerAnswer":
+        """POST the bytes of a file, under an idempotency key."""
+        headers = {
+            "Idempotency-Key": idempotency_key or uuid4().hex,
+            "Content-Type": "application/octet-stream",
+        }
+        return await self._send(
+            "POST", path, content=content, params=params, headers=headers, repeatable=True
+        )
+
     async def patch(self, *path: str | int, body: JSON) -> "ServerAnswer":
         return await self._send("PATCH", path, body=body)
 
@@ -97,7 +109,24 @@ class Transport:
     @asynccontextmanager
     async def events(self, *path: str | int, **params: Any) -> AsyncIterator[AsyncIterator[JSON]]:
         """An event stream (server-sent events). It ends when the server closes it or the connection fails."""
-        timeout = httpx2.Timeout(self._timeout, read=_SILENCE_SECONDS)
+        async with self.download(*path, silence=_SILENCE_SECONDS, **params) as response:
+            yield _events_in(response)
+
+    async def text(self, *path: str | int, **params: Any) -> AsyncGenerator[str]:
+        """A response that is a text, piece by piece. Raises `ServerUnreachable` if its end is missing."""
+        async with self.download(*path, **params) as response:
+            try:
+                async for piece in response.aiter_text():
+                    yield piece
+            except httpx2.TransportError as error:
+                raise self._unreachable(error) from error
+
+    @asynccontextmanager
+    async def download(
+        self, *path: str | int, silence: float | None = None, **params: Any
+    ) -> AsyncIterator[httpx2.Response]:
+        """A response whose headers were read. `silence`: the longest pause between its bytes, in seconds."""
+        timeout = httpx2.Timeout(self._timeout, read=silence or self._timeout)
         request = self._request("GET", path, params=params, timeout=timeout)
         try:
             response = await self._http.send(request, stream=True)
@@ -107,7 +136,7 @@ class Transport:
             if response.status_code != 200:
                 await response.aread()
             self._answer(response, parsed=False)
-            yield _events_in(response)
+            yield response
         finally:
             await response.aclose()
 
@@ -121,6 +150,7 @@ class Transport:
         *,
         params: Mapping[str, Any] | None = None,
         body: JSON | None = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool = False,
         wait: float = 0,
@@ -128,7 +158,9 @@ class Transport:
         params = {**(params or {}), "wait": wait or None}
         timeout = httpx2.Timeout(self._timeout, read=self._timeout + wait)
         for pause in (*_PAUSES_MS, None):
-            request = self._request(method, path, params=params, body=body, headers=headers, timeout=timeout)
+            request = self._request(
+                method, path, params=params, body=body, content=content, headers=headers, timeout=timeout
+            )
             try:
                 return self._answer(await self._http.send(request))
             except httpx2.TransportError as error:
@@ -148,12 +180,19 @@ class Transport:
         params: Mapping[str, Any],
         timeout: httpx2.Timeout,
         body: JSON | None = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx2.Request:
         given = {name: value for name, value in {**params, "user": self._user}.items() if value is not None}
         url = "/".join([self.address, *(quote(str(part), safe="") for part in path)])
         return self._http.build_request(
-            method, url, params=given, json=body, headers=dict(headers or {}), timeout=timeout
+            method,
+            url,
+            params=given,
+            json=body,
+            content=content,
+            headers=dict(headers or {}),
+            timeout=timeout,
         )
 
     def _answer(self, response: httpx2.Response, *, parsed: bool = True) -> "ServerAnswer":

@@ -21,10 +21,14 @@ from segue.server.metrics import Metrics
 from segue.server.peers import is_loopback
 
 LARGEST_BODY = 4 << 20
+"""Bytes. Larger than any valid message. An uploaded file has a limit of its own."""
 _FORM_BYTES = 64 << 10
 """What a form may add to the file in it."""
-"""Bytes. Larger than any valid message. An uploaded file has a limit of its own."""
 _UPLOAD = re.compile(r".*/sessions/[^/]+/files")
+_WITH_DATA_URLS = re.compile(
+    r".*/(v1/chat/completions|v1/responses|agui|ui|langgraph/(threads/[^/]+/)?runs(/stream|/wait)?)"
+)
+"""Wires whose messages have files in them, as base64, beside those of the history."""
 
 VERSION_HEADER = "x-segue-version"
 """Tells a client which Segue answers, so that it can refuse a version it does not understand."""
@@ -120,8 +124,11 @@ class RequestGuard:
             await self._answer(scope, receive, _with_headers(send))
 
     def _largest_body(self, scope: Scope) -> int:
-        upload = scope.get("method") == "POST" and _UPLOAD.fullmatch(scope["path"])
-        return self._largest_file + _FORM_BYTES if upload else LARGEST_BODY
+        if scope.get("method") != "POST":
+            return LARGEST_BODY
+        if _UPLOAD.fullmatch(scope["path"]):
+            return self._largest_file + _FORM_BYTES
+        return LARGEST_BODY + self._largest_file * 4 // 3 * bool(_WITH_DATA_URLS.fullmatch(scope["path"]))
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)

@@ -33,6 +33,8 @@ for await (const line of createInterface({ input: process.stdin })) {
       tell({ code: error.code, status: error.status, right: error instanceof SegueError }),
     );
   }
+  if (verb === "export") tell({ exported: await segue.export(session, { format: words[0] }) });
+  if (verb === "search") tell({ found: await segue.search(words.join(" "), { session }) });
   if (verb === "texts") tell({ texts });
   if (verb === "close") break;
 }

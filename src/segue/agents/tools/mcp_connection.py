@@ -115,6 +115,10 @@ class McpConnection:
 
     async def _hold(self, attempt: _Attempt) -> None:
         try:
+            # The import takes seconds on a small machine, which are not the server's; in a thread it does not
+            # block other turns.
+            with needed_for("an MCP server", "mcp"):
+                await asyncio.to_thread(import_module, "mcp")
             async with AsyncExitStack() as opened:
                 async with asyncio.timeout(OPENING_SECONDS):
                     attempt.client = await opened.enter_async_context(_connected(self._server))
@@ -147,9 +151,7 @@ async def _is_alive(client: "Client") -> bool:
 
 @asynccontextmanager
 async def _connected(server: McpEndpoint) -> AsyncIterator["Client"]:
-    # The import takes seconds on a small machine; in a thread it does not block other turns.
     with needed_for("an MCP server", "mcp"):
-        await asyncio.to_thread(import_module, "mcp")
         import httpx2
     from mcp import Client, StdioServerParameters
     from mcp.client.streamable_http import streamable_http_client

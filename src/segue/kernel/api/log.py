@@ -182,7 +182,8 @@ class LogApi:
         """Stores up to 100 messages in one transaction and in their order.
 
         A message is a role and a text, and perhaps when it was said and a list of its files. Returns `added`,
-        and the session's `message_count` and `pending_tokens` afterwards. Raises what `write` raises.
+        the number of the last one (`last_seq`), and the session's `message_count` and `pending_tokens`
+        afterwards. Raises what `write` raises.
         """
         return (await self._write(key, messages, owner, auto_commit_policy, request)).value
 
@@ -204,8 +205,7 @@ class LogApi:
         check_key(key)
 
         async def write(batch: Sequence[GivenMessage], after: int) -> int:
-            written = await self._write(key, batch, owner, UNSET, after=after)
-            return written.events[len(batch) - 1].seq  # those of a common session come after the chat's own
+            return (await self._write(key, batch, owner, UNSET, after=after)).value.last_seq
 
         return await MessageImport(self._context, key, messages, owner, write).run(progress)
 
@@ -273,6 +273,7 @@ def _written_to_json(written: Result[StoredMessages]) -> Mapping[str, Any]:
     stored = written.value
     return {
         "added": stored.added,
+        "last_seq": stored.last_seq,
         "message_count": stored.message_count,
         "pending_tokens": stored.pending_tokens,
     }

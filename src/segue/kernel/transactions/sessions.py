@@ -43,9 +43,10 @@ MaybeDays: TypeAlias = str | _Unset | None
 
 @record
 class StoredMessages:
-    """How many messages were stored, and the session's counts after it."""
+    """How many messages were stored, the number of the last one, and the session's counts after it."""
 
     added: int
+    last_seq: int
     message_count: int
     pending_tokens: int
 
@@ -109,7 +110,10 @@ def write(
     counted = yield queries.sessions.overview, {"id": session.id}
     overview = overviews.overview(counted[0])
     stored = StoredMessages(
-        added=len(written), message_count=overview.message_count, pending_tokens=overview.pending_tokens
+        added=len(written),
+        last_seq=events[len(written) - 1].seq,  # those of a common session come after the chat's own
+        message_count=overview.message_count,
+        pending_tokens=overview.pending_tokens,
     )
     return Result(value=stored, events=events, wake=frozenset({Name.TIMER, Name.ARCHIVIST}))
 

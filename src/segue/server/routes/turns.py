@@ -5,9 +5,19 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.kernel.transactions.lane import QueuedTurn
+from segue.model.records import PageStart
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
-from segue.server.paging import LARGEST_SEQ, Cursor, Limit, decode_seq, encode_seq, page_length
+from segue.server.paging import (
+    LARGEST_SEQ,
+    Cursor,
+    Limit,
+    decode_cursor,
+    decode_seq,
+    encode_cursor,
+    encode_seq,
+    page_length,
+)
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
@@ -66,6 +76,27 @@ async def send_message(
     return common.TurnAccepted(turn_id=admitted.turn_id, state="queued", position=admitted.position)
 
 
+@router.get("/sessions/{key}/turns", summary="List turns", responses=responses(404))
+async def list_turns(
+    key: KeyInPath,
+    request: AuthenticatedRequest,
+    running: Annotated[bool, Query(description="Return only the turn that runs now, if any.")] = False,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> common.TurnsOut:
+    """List the turns that came through a session, newest first, queued and running ones included."""
+    if running:
+        turn = await request.kernel.turns.running(key, owner=request.owner)
+        return common.TurnsOut(turns=[] if turn is None else [views.turn(turn, key)], next_cursor=None)
+    before = None if cursor is None else decode_cursor(cursor).id
+    found = await request.kernel.turns.list(key, owner=request.owner, limit=limit + 1, before=before)
+    page = found[:limit]
+    return common.TurnsOut(
+        turns=[views.turn(turn, key) for turn in page],
+        next_cursor=encode_cursor(PageStart(page[-1].queued_at, page[-1].id)) if len(found) > limit else None,
+    )
+
+
 @router.get("/turns/{turn_id}", summary="Get a turn", responses=responses(404))
 async def get_turn(
     turn_id: TurnId,
@@ -95,8 +126,16 @@ async def cancel_turn(turn_id: TurnId, request: AuthenticatedRequest) -> common.
     return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key)
 
 
+@router.post("/turns/{turn_id}/stop", summary="Stop a turn", responses=responses(404))
+async def stop_turn(turn_id: TurnId, request: AuthenticatedRequest) -> common.Stopped:
+    """Stop a turn: one that runs is asked to stop, one that waits is cancelled. `stopped` is false if it has
+    ended."""
+    stopped = await request.kernel.turns.stop_turn(turn_id, owner=request.owner)
+    return common.Stopped(stopped=stopped, turn_id=turn_id if stopped else None)
+
+
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
-async def stop_turn(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
+async def stop_running_turn(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
     """Stop the running turn, in any process. The text that it has produced stays."""
     turn_id = await request.kernel.turns.stop(key, owner=request.owner)
     return common.Stopped(stopped=turn_id is not None, turn_id=turn_id)
@@ -145,7 +184,10 @@ async def write_message(
         request=await request.idempotency(idempotency_key),
     )
     return common.MessageWritten(
-        session_key=key, message_count=written.message_count, pending_tokens=written.pending_tokens
+        session_key=key,
+        seq=written.last_seq,
+        message_count=written.message_count,
+        pending_tokens=written.pending_tokens,
     )
 
 
@@ -171,6 +213,7 @@ async def write_messages(
     )
     return common.MessagesWritten(
         session_key=key,
+        seq=written.last_seq,
         message_count=written.message_count,
         pending_tokens=written.pending_tokens,
         added=written.added,

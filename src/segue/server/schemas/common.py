@@ -309,6 +309,15 @@ class SourceOut(BaseModel):
     run_id: str
 
 
+class UndeliveredOut(BaseModel):
+    """The answer that a note is about."""
+
+    seq: int
+    turn_id: str | None
+    delivery: Literal["failed", "unknown"]
+    reason: str | None
+
+
 class MessageOut(BaseModel):
     id: str
     seq: int = Field(description="The number of its event in the session's log.")
@@ -323,6 +332,10 @@ class MessageOut(BaseModel):
     archived: bool
     delivery: Literal["sent", "failed", "unknown"] | None = Field(
         description="Delivery of an answer through a channel; null until it is decided, or if none is needed."
+    )
+    outcome: str | None = Field(description="Of an answer: how its turn ended.", examples=["ok"])
+    undelivered: UndeliveredOut | None = Field(
+        description="Of a note that an answer was not delivered: which answer, and why."
     )
 
 
@@ -371,6 +384,11 @@ class TurnOut(BaseModel):
     finished_at: Moment | None
 
 
+class TurnsOut(BaseModel):
+    turns: list[TurnOut]
+    next_cursor: str | None
+
+
 class Stopped(BaseModel):
     stopped: bool
     turn_id: str | None
@@ -378,6 +396,7 @@ class Stopped(BaseModel):
 
 class MessageWritten(BaseModel):
     session_key: str
+    seq: int = Field(description="The number of the message, or of the last one.")
     message_count: int
     pending_tokens: int
 

@@ -19,6 +19,7 @@ from segue.server.schemas.common import (
     SessionOut,
     SourceOut,
     TurnOut,
+    UndeliveredOut,
     Upcoming,
 )
 from segue.server.schemas.files import parts_out
@@ -110,6 +111,8 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         metadata=_trigger_fields(record),
         archived=record.seq <= archived_seq,
         delivery=cast(Any, record.delivery),
+        outcome=record.outcome,
+        undelivered=UndeliveredOut(**record.undelivered) if record.undelivered else None,
     )
 
 

@@ -18,6 +18,7 @@ from segue.server.error_responses import Refused, problem_response, responses
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.schemas.common import Problem
 from segue.server.wires.agui_events import AguiEvents, Json
+from segue.server.wires.content import GivenContent, content_of
 from segue.server.wires.conversation import (
     Exchange,
     OnDisconnect,
@@ -29,7 +30,6 @@ from segue.server.wires.conversation import (
     session_header,
     sse,
     stream,
-    text_of,
     wire_route,
 )
 from segue.server.wires.resume import After, Wait, turn_after
@@ -75,7 +75,7 @@ async def run_agent(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Send the last user message to the thread's session and stream the events of its turn."""
-    exchange = await admit(request, _key(x_segue_session, body), _text(body), idempotency_key)
+    exchange = await admit(request, _key(x_segue_session, body), _content(body), idempotency_key)
     return _stream(request, exchange, body, body.runId, x_segue_on_disconnect)
 
 
@@ -123,13 +123,13 @@ def _failure(problem: Problem) -> ServerSentEvent:
     return sse({"type": "RUN_ERROR", "message": problem.detail, "code": problem.code})
 
 
-def _text(body: RunAgentInput) -> str:
+def _content(body: RunAgentInput) -> GivenContent:
     """The answer to a question, or the last user message."""
     for entry in body.resume:
         if entry.status == "cancelled":
-            return "cancelled"
+            return GivenContent("cancelled")
         answer = entry.payload
         if answer is None:
             raise Refused(422, "invalid", "resume: give the answer as payload")
-        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    return text_of(last_user_message(body.messages).get("content"))
+        return GivenContent(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
+    return content_of(last_user_message(body.messages).get("content"))

@@ -10,6 +10,8 @@ import json
 import string
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -22,6 +24,7 @@ from starlette.types import Message
 
 from segue.errors import BadText, NotFound, SegueError
 from segue.kernel.kernel import Kernel
+from segue.kernel.transactions import idempotency
 from segue.kernel.transactions.lane import QueuedTurn
 from segue.model.records import Session
 from segue.model.text_checks import MAX_NAME, check_key, check_text
@@ -31,6 +34,7 @@ from segue.server.event_stream import SEPARATOR, EventStream
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.turns import LONGEST_WAIT
 from segue.server.schemas.common import Problem
+from segue.server.wires.content import GivenContent
 from segue.server.wires.turn_steps import TurnOver, TurnStep, steps_of
 
 SESSION_HEADER = "X-Segue-Session"
@@ -108,26 +112,6 @@ def name_of(key: str) -> str:
     return chat if channel == _CHANNEL and ":" not in chat else key
 
 
-def text_of(content: object, *, kinds: Sequence[str] = ("text",)) -> str:
-    """The text of a foreign message: a string, or parts of which only texts are read. Raises Refused."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        raise Refused(422, "invalid", "content: give a text, or a list of parts")
-    texts: list[str] = []
-    for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in kinds or not isinstance(part.get("text"), str):
-            raise Refused(
-                422,
-                "unsupported_content",
-                f"content: a part of type {kind!r} was given; only text is read here. Upload a file with "
-                "POST /sessions/KEY/files, and send it with POST /sessions/KEY/turns",
-            )
-        texts.append(part["text"])
-    return "\n".join(texts)
-
-
 def last_user_message(messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The last message of the user: the history is the session's. Raises Refused."""
     for message in messages[::-1]:
@@ -136,30 +120,43 @@ def last_user_message(messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
     raise Refused(422, "invalid", "messages: give at least one message of the role user")
 
 
-def new_key(kernel: Kernel) -> str:
-    return f"{_CHANNEL}:{kernel.ids(kernel.clock.ms())}"
+def new_key(kernel: Kernel, once: idempotency.Request | None = None) -> str:
+    """The key of a new session. A repeated request gets the same one, and so finds the files of the first."""
+    if once is None:
+        return f"{_CHANNEL}:{kernel.ids(kernel.clock.ms())}"
+    return f"{_CHANNEL}:{sha256(f'{once.name} {once.digest}'.encode()).hexdigest()[:32]}"
 
 
 async def admit(
     request: AuthenticatedRequest,
     key: str | None,
-    text: str,
+    content: GivenContent,
     idempotency_key: IdempotencyKey = None,
     *,
     when_busy: str | None = None,
 ) -> Exchange:
-    """Admit a message to the session of a key; None makes a new session. Raises what `receive` raises."""
+    """Admit a message to the session of a key; None makes a new session. Its files are stored first.
+
+    Raises what `files.add` and `receive` raise.
+    """
     kernel = request.kernel
-    key = new_key(kernel) if key is None else key
+    once = await request.idempotency(idempotency_key)
+    key = new_key(kernel, once) if key is None else key
     await request.may_open(key)
+    parts = [
+        await kernel.files.add(
+            key,
+            file.name,
+            file.data,
+            owner=request.owner,
+            request=once and replace(once, name=f"{once.name} file {number}"),
+        )
+        for number, file in enumerate(content.files)
+    ]
     turn = await kernel.receive(
-        key,
-        text,
-        owner=request.owner,
-        when_busy=when_busy,
-        request=await request.idempotency(idempotency_key),
+        key, content.text, parts=parts, owner=request.owner, when_busy=when_busy, request=once
     )
-    if idempotency_key is not None:  # a repeat may have found the session of the first request
+    if once is not None:  # a repeat may have found the session of the first request
         key = (await kernel.sessions.by_id((await kernel.turns.get(turn.turn_id)).via_id)).key
     return Exchange(key=key, turn=turn)
 

@@ -12,8 +12,9 @@ from segue.model.policy import Policy
 from segue.model.records import Job, Session
 from segue.model.states import JobKind
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
+from segue.server.wires.content import text_only
 from segue.server.wires.conversation import check_id, new_key
-from segue.server.wires.langgraph_shapes import ASSISTANT, Json, cron_out, text_in
+from segue.server.wires.langgraph_shapes import ASSISTANT, Json, content_in, cron_out
 from segue.server.wires.langgraph_threads import OPTIONS, ThreadId, thread_session
 from segue.times.trigger import Cron
 
@@ -121,7 +122,7 @@ async def _create(
     job = await kernel.jobs.add(
         session,
         Cron(body.schedule, tz=body.timezone or "UTC"),
-        Ask(text_in(body.input)),
+        Ask(text_only(content_in(body.input))),
         name=name if isinstance(name, str) else None,
         policy=Policy().changed({"until": body.end_time}) if body.end_time else None,
         limits=True,

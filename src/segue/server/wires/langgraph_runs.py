@@ -11,7 +11,7 @@ from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.wires.conversation import Exchange, admit, key_named
 from segue.server.wires.langgraph_results import run_headers, run_stream, values_at_end
-from segue.server.wires.langgraph_shapes import ASSISTANT, Json, run_out, text_in
+from segue.server.wires.langgraph_shapes import ASSISTANT, Json, content_in, run_out
 from segue.server.wires.langgraph_threads import OPTIONS, ThreadId, thread_session
 
 router = APIRouter(**OPTIONS)
@@ -136,5 +136,5 @@ async def _begin(
         key = key_named(thread_id)
     elif thread_id:
         key = (await thread_session(request, thread_id)).key
-    text = text_in(body.input, body.command)
-    return await admit(request, key, text, idempotency_key, when_busy=body.multitask_strategy)
+    content = content_in(body.input, body.command)
+    return await admit(request, key, content, idempotency_key, when_busy=body.multitask_strategy)

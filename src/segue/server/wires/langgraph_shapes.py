@@ -12,7 +12,8 @@ from segue.record import record
 from segue.server.error_responses import Refused
 from segue.server.schemas.automations import schedule_out
 from segue.server.schemas.views import maybe_moment, moment
-from segue.server.wires.conversation import name_of, text_of
+from segue.server.wires.content import GivenContent, content_of
+from segue.server.wires.conversation import name_of
 from segue.server.wires.turn_steps import (
     AskedUser,
     TextSaid,
@@ -147,22 +148,22 @@ def cron_out(job: Job, session: Session, *, end_time: str | None) -> Json:
     }
 
 
-def text_in(given: object, command: object = None) -> str:
+def content_in(given: object, command: object = None) -> GivenContent:
     """The user's message of a run: the last one of `input.messages`, or the answer of `command.resume`.
 
     Raises Refused.
     """
     if isinstance(command, dict) and command.get("resume") is not None:
         answer = command["resume"]
-        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return GivenContent(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
     messages = given.get("messages") if isinstance(given, dict) else None
     if isinstance(messages, dict | str):
         messages = [messages]
     for message in messages[::-1] if isinstance(messages, list) else ():
         if isinstance(message, str):
-            return message
+            return GivenContent(message)
         if isinstance(message, dict) and (message.get("role") or message.get("type")) in ("user", "human"):
-            return text_of(message.get("content"))
+            return content_of(message.get("content"))
     raise Refused(422, "invalid", "input: give {'messages': [{'role': 'user', 'content': …}]}")
 
 

@@ -15,6 +15,7 @@ from sse_starlette import ServerSentEvent
 
 from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
+from segue.server.wires.content import content_of
 from segue.server.wires.conversation import (
     DONE,
     OnDisconnect,
@@ -25,7 +26,6 @@ from segue.server.wires.conversation import (
     result_of,
     sse,
     stream,
-    text_of,
 )
 from segue.server.wires.openai_common import (
     ERRORS,
@@ -78,9 +78,9 @@ async def create_chat_completion(
     check_model(body.model)
     if body.n not in (None, 1):
         raise Refused(422, "invalid", f"n: there is one answer to a message, so n is 1, got {body.n}")
-    text = text_of(last_user_message(body.messages).get("content"))
+    content = content_of(last_user_message(body.messages).get("content"))
     key = None if x_segue_session is None else key_in_header(x_segue_session)
-    exchange = await admit(request, key, text, idempotency_key)
+    exchange = await admit(request, key, content, idempotency_key)
     created = request.kernel.clock.ms() // 1000
     if not body.stream:
         _, over = await result_of(request, exchange, x_segue_on_disconnect)

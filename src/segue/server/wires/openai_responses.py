@@ -19,6 +19,7 @@ from segue.model.records import Turn
 from segue.model.states import TurnState
 from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
+from segue.server.wires.content import content_of
 from segue.server.wires.conversation import (
     Exchange,
     OnDisconnect,
@@ -32,7 +33,6 @@ from segue.server.wires.conversation import (
     result_of,
     sse,
     stream,
-    text_of,
 )
 from segue.server.wires.openai_common import ERRORS, OpenAiRoute, check_model, failure_frame
 from segue.server.wires.openai_items import ResponseEvents, ResponseHead
@@ -73,9 +73,9 @@ async def create_response(
 ) -> Response:
     """Send the last user message to a session and return the agent's answer."""
     check_model(body.model)
-    text = body.input if isinstance(body.input, str) else _text(body.input)
+    said = body.input if isinstance(body.input, str) else last_user_message(body.input).get("content")
     key = await _key(request, body, x_segue_session)
-    exchange = await admit(request, key, text, idempotency_key)
+    exchange = await admit(request, key, content_of(said), idempotency_key)
     head = ResponseHead(
         id=_PREFIX + exchange.turn.turn_id,
         created_at=request.kernel.clock.ms() // 1000,
@@ -155,10 +155,6 @@ def _stream(
                     yield sse(event, event["type"])
 
     return stream(request, exchange, frames(), on_disconnect, failure=failure_frame)
-
-
-def _text(items: list[dict[str, Any]]) -> str:
-    return text_of(last_user_message(items).get("content"), kinds=("input_text", "text"))
 
 
 async def _key(request: AuthenticatedRequest, body: ResponseBody, header: str | None) -> str | None:

@@ -13,9 +13,9 @@ from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sse_starlette import ServerSentEvent
 
-from segue.server.error_responses import Refused
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.schemas.common import Problem
+from segue.server.wires.content import GivenContent, content_of
 from segue.server.wires.conversation import (
     DONE,
     Exchange,
@@ -34,7 +34,7 @@ from segue.server.wires.turn_steps import steps_of
 from segue.server.wires.ui_chunks import Json, UiChunks
 
 _HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
-_ATTACHMENTS = ("file", "image")
+_READ = ("text", "file", "image")
 
 
 def _respond(problem: Problem) -> Response:
@@ -76,7 +76,7 @@ async def send_message(
 ) -> Response:
     """Send the last user message to the chat's session and stream the agent's message."""
     key = _key(x_segue_session, body.id)
-    exchange = await admit(request, key, _text(last_user_message(body.messages)), idempotency_key)
+    exchange = await admit(request, key, _content(last_user_message(body.messages)), idempotency_key)
     return _stream(request, exchange, x_segue_on_disconnect)
 
 
@@ -122,16 +122,7 @@ def _failure(problem: Problem) -> ServerSentEvent:
     return sse({"type": "error", "errorText": problem.detail})
 
 
-def _text(message: Json) -> str:
-    """The text of a UI message. Parts that only the client uses are left out. Raises Refused."""
+def _content(message: Json) -> GivenContent:
+    """The content of a UI message. Parts that only the client uses are left out. Raises Refused."""
     parts = [part for part in message.get("parts") or () if isinstance(part, dict)]
-    if kinds := [part["type"] for part in parts if part.get("type") in _ATTACHMENTS]:
-        raise Refused(
-            422,
-            "unsupported_content",
-            f"parts: a part of type {kinds[0]!r} was given; only text is read here",
-        )
-    texts = [
-        part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str)
-    ]
-    return "\n".join(texts)
+    return content_of([part for part in parts if part.get("type") in _READ])
