@@ -9,9 +9,11 @@ from typing import TypeAlias
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
+from segue.kernel.api.forecasts import forecast_session
 from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask
+from segue.model.cost.forecast import Forecast
 from segue.model.explain import Explanation, explain
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
@@ -280,6 +282,14 @@ class JobsApi:
         """
         found = await self.load(job, removed=True, owner=owner)
         return explain(await gather_facts(self._context, found.job, found.session, slot))
+
+    async def forecast(self, key: SessionRef, *, days: int = 30, owner: Asker = OPERATOR) -> Forecast:
+        """Returns what the session's active jobs will do in the next 1 to 366 days, and what that costs.
+
+        Nothing is written and no model is asked. More than 5,000 slots are counted, not listed. Raises
+        `BadTime` for other numbers of days, `NotFound`.
+        """
+        return await forecast_session(self._context, await self._context.session(key, owner), days)
 
     async def pending(self, session: Session) -> frozenset[str]:
         """Returns the ids of the session's jobs that have a queued or running run."""

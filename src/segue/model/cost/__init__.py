@@ -1,0 +1,1 @@
+"""Cost: what scheduled turns use, what they will use, and what they may use."""
