@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from segue import Ask, At, Cron, Every, Job, Kernel, Policy, Say
-from segue.errors import BadTime, BadTrigger
+from segue import Ask, At, Cron, Every, Job, Kernel, Policy
+from segue.errors import BadTrigger
 from segue.model.cost.forecast import Forecast, ForecastVerdict
 from segue.model.states import Outcome
 from segue.store.migrate import migrate

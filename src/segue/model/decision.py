@@ -288,7 +288,7 @@ def _skip(due: DueSlot, pick: _Pick, now: datetime, reason: str) -> PassOver:
 
 
 def skipped_instead(fire: Fire, due: DueSlot, now: datetime, reason: str) -> PassOver:
-    """The decision to skip a slot that was about to run: a skipped run does not count as one of `max_runs`."""
+    """The decision to skip a slot that was about to run. A skipped run is not one of `max_runs`."""
     following, end = fire.next, fire.end
     if following is None:
         following, end = _next_slot(due, fire.slot if due.policy.late is Late.ALL else now, fired=False)

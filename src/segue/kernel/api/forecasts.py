@@ -1,15 +1,27 @@
-"""Forecasts: gathers the jobs of a session and their past runs, and plays them (`model.cost.forecast`)."""
+"""Forecasts: gathers the jobs of a session and their past runs, and plays them (`model.cost.forecast`).
 
-from datetime import timedelta
+A preview is what a new job would be: its next runs, and the tokens of its prompt and context now.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from segue.errors import BadTime
 from segue.kernel.api.context import ApiContext
+from segue.memory.model_context import assemble
+from segue.memory.ranked_search import memory_query
+from segue.model.action import Ask
 from segue.model.cost.forecast import MOST_DAYS, Forecast, forecast
+from segue.model.prompts import PromptFacts, render, template_for
 from segue.model.records import NEWEST, Job, Session
+from segue.model.schedule import upcoming, zone_of
 from segue.model.states import JobState
+from segue.model.tokens import estimate
+from segue.record import record
 from segue.times.clock import to_moment
 
 _PAGE = 500
+_NEXT = 5
 
 
 async def forecast_session(context: ApiContext, session: Session, days: int) -> Forecast:
@@ -36,3 +48,50 @@ async def _active_jobs(context: ApiContext, session: Session) -> list[Job]:
         if len(page) < _PAGE:
             return found
         before = page[-1].page_start
+
+
+@record
+class Preview:
+    """What a job would be if it were made now."""
+
+    job: Job
+    message: str
+    next: Sequence[datetime]
+    prompt_tokens: int
+    """An estimate for the prompt of a run."""
+    context_tokens: int
+    """An estimate for what the model is given of the session now."""
+    warnings: Sequence[str] = ()
+
+
+async def preview(context: ApiContext, session: Session | None, job: Job) -> Preview:
+    action = job.action
+    message = getattr(action, "prompt", getattr(action, "text", None)) or job.name
+    tokens = 0
+    if session is not None and isinstance(action, Ask):
+        asked = memory_query(message, context.clock.ms(), context.zone_in(session))
+        given = await assemble(context.memory, session, asked=asked, view=action.view)
+        tokens = given.summary_tokens + given.memory_tokens + given.message_tokens
+    return Preview(
+        job=job,
+        message=message,
+        next=upcoming(job, _NEXT),
+        prompt_tokens=estimate(_prompt(job, message, context.zone_in(session) or "UTC")),
+        context_tokens=tokens,
+    )
+
+
+def _prompt(job: Job, message: str, zone: str) -> str:
+    """The prompt of the next run, as it would be rendered."""
+    if not isinstance(job.action, Ask) or job.slot is None:
+        return message
+    template = template_for(job.kind, job.action.mode)
+    facts = PromptFacts(
+        template=template.id,
+        version=template.version,
+        slot=job.slot,
+        zone=zone_of(job.trigger, zone),
+        mode=job.action.mode,
+        to=job.action.to,
+    )
+    return render(facts, job=job.name, message=message, now=job.slot).text

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
-from segue.kernel.api.forecasts import forecast_session
+from segue.kernel.api.forecasts import Preview, forecast_session, preview
 from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask
@@ -102,6 +102,29 @@ class JobsApi:
             if not protected:
                 raise
             return await self._apply(job.id, owner, self._resume_protected)
+
+    async def preview(
+        self,
+        key: SessionRef,
+        trigger: Trigger,
+        action: Action,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        limits: bool = False,
+        owner: Asker = OPERATOR,
+    ) -> Preview:
+        """Returns what `add` would make: a `Preview` with the `job`, its `next` runs, the tokens of its
+        prompt and of the session's context now, and `warnings`. Nothing is stored. Raises what `add` raises.
+        """
+        context = self._context
+        now = context.clock.ms()
+        session, job_owner = await self._session_and_owner(key, owner)
+        trigger = await context.with_days(trigger, job_owner.account)
+        job = context.draft(session, trigger, action, now, owner=job_owner, name=name, policy=policy)
+        if limits:
+            self._check_rhythm(job.trigger, now)
+        return await preview(context, session, job)
 
     async def _session_and_owner(
         self, key: SessionRef, owner: Asker, *, answers_in: str | None = None
