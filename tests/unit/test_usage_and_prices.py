@@ -83,7 +83,7 @@ def test_a_file_changes_adds_and_withdraws_prices() -> None:
     ],
 )
 def test_a_wrong_price_table_is_refused_with_a_sentence(given: object) -> None:
-    with pytest.raises(BadSetting, match="price|number"):
+    with pytest.raises(BadSetting, match=r"price|number"):
         price_table(given)
 
 

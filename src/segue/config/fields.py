@@ -159,7 +159,7 @@ class Configuration(Strict):
     rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
-    models: ModelNames = {}
+    models: ModelNames = Field(default_factory=dict)
     """Further models by short names, which automations may name: `{"fast": "provider:name"}`."""
     prices: Prices = None
     """Prices of models, before the built-in ones. Unset: only those."""
