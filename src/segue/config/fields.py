@@ -33,7 +33,9 @@ from segue.config.values import (
     MaybeZone,
     Megabytes,
     ModelName,
+    ModelNames,
     Port,
+    Prices,
     Seconds,
     SecondsFromOne,
     Steps,
@@ -41,6 +43,7 @@ from segue.config.values import (
     Switch,
 )
 from segue.errors import BadSetting
+from segue.model.cost.prices import built_in_prices
 from segue.model.evaluation import Evaluation
 from segue.model.policy import Busy
 from segue.model.settings import Settings
@@ -156,6 +159,10 @@ class Configuration(Strict):
     rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
+    models: ModelNames = Field(default_factory=dict)
+    """Further models by short names, which automations may name: `{"fast": "provider:name"}`."""
+    prices: Prices = None
+    """Prices of models, before the built-in ones. Unset: only those."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
     """What judges whether an answer of a system or legacy job is sent: rules, or the model."""
     timezone: MaybeZone = None
@@ -315,6 +322,9 @@ class Configuration(Strict):
             least_interval_seconds=self.least_interval_seconds,
             file_megabytes=self.file_megabytes,
             session_files_megabytes=self.session_files_megabytes,
+            models=self.models,
+            model=self.model,
+            prices=self.prices and self.prices.over(built_in_prices()),
         )
 
     def source_of(self, name: str) -> str | None:

@@ -1,5 +1,6 @@
 """Types of settings, each with its validator and the words of its error (`Wanted`)."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +9,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from segue.config.defaults import is_zone
 from segue.config.layers import Wanted
-from segue.errors import BadPolicy
+from segue.errors import BadPolicy, BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.prices import PriceTable, price_table
 from segue.model.settings import LARGEST_FILE_MEGABYTES
 
+SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""Of a model in `SEGUE_MODELS`."""
 _DATABASES = ("sqlite://", "postgresql://", "postgres://")
 
 
@@ -40,6 +44,24 @@ def _model(name: str | None) -> str | None:
     if not provider or not rest or any(letter.isspace() for letter in name):
         raise ValueError("it has no provider")
     return name
+
+
+def _short_names(models: Mapping[str, str]) -> Mapping[str, str]:
+    for name, model in models.items():
+        if not SHORT_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no short name of letters, digits, - and _")
+        if _model(model) is None:
+            raise ValueError(f"{name} stands for a model provider:name, not for {model!r}")
+    return models
+
+
+def _prices(given: object) -> PriceTable | None:
+    if given is None or isinstance(given, PriceTable):
+        return given
+    try:
+        return price_table(given)
+    except BadSetting as error:
+        raise ValueError(str(error)) from None
 
 
 def _folder(path: Path) -> Path:
@@ -140,4 +162,19 @@ DefaultPolicy = Annotated[
     AutoCommitPolicy | None,
     PlainValidator(_default_policy),
     Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
+]
+ModelNames = Annotated[
+    Mapping[str, str],
+    AfterValidator(_short_names),
+    Wanted(
+        'a JSON object such as {"fast": "openai-chat:gpt-oss-20b", "best": "anthropic:…"}, or @file',
+        json=True,
+    ),
+]
+Prices = Annotated[
+    PriceTable | None,
+    PlainValidator(_prices),
+    Wanted(
+        '@ and the path of a price table, or the table itself as a JSON object with its "date"', json=True
+    ),
 ]

@@ -1,10 +1,12 @@
 """Settings of a kernel, checked when they are made."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from segue.errors import BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.prices import Price, PriceTable, built_in_prices
 from segue.model.policy import Busy
 from segue.model.states import UnifiedOwner, WhenBusy
 
@@ -76,6 +78,13 @@ class Settings:
     commit_check_seconds: float = 60
     """The longest time between two checks for sessions to archive; due sessions do not wait for it."""
 
+    models: Mapping[str, str] | None = None
+    """Models that a job may name, as `provider:name` by their short names: `{"fast": "openai-chat:…"}`."""
+    model: str | None = None
+    """The `provider:name` of the model that answers by default. Unset: not known."""
+    prices: PriceTable | None = None
+    """What models cost. Unset: the built-in prices."""
+
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
@@ -95,6 +104,19 @@ class Settings:
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:
             check_zone(self.timezone)
+
+    @property
+    def default_name(self) -> str | None:
+        """The short name of the default model, if it has one."""
+        return next((name for name, full in (self.models or {}).items() if full == self.model), None)
+
+    def full_model(self, name: str | None) -> str | None:
+        """The `provider:name` of a job's model, or of the default for None; None if it is not known."""
+        return self.model if name is None else (self.models or {}).get(name)
+
+    def price_of(self, name: str | None) -> Price | None:
+        """The price of a job's model, or of the default for None; None if it is not known."""
+        return (self.prices or built_in_prices()).of(self.full_model(name))
 
 
 def check_zone(name: object) -> None:

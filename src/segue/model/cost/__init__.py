@@ -1,1 +1,1 @@
-"""Cost: what scheduled turns use, what they will use, and what they may use."""
+"""Cost of model requests: the usage of a run, and the prices of models. Pure."""
