@@ -45,6 +45,8 @@ class BlockingClientLog(BlockingPart[ClientLog]):
 
 class BlockingClientJobs(BlockingPart[ClientJobs]):
     add = BlockingCall(ClientJobs.add)
+    preview = BlockingCall(ClientJobs.preview)
+    forecast = BlockingCall(ClientJobs.forecast)
     get = BlockingCall(ClientJobs.get)
     update = BlockingCall(ClientJobs.update)
     pause = BlockingCall(ClientJobs.pause)

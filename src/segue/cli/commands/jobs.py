@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segue.cli.support.command import CommandContext, command
+from segue.cli.support.forecasts import print_forecast, print_preview
 from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import Key, Limit, MaybeKey
 from segue.cli.support.output import print_json, printable, to_json
@@ -125,23 +126,49 @@ def add(
     mode: AskMode = None,
     view: AskView = None,
     policy: PolicyFields = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be made; store nothing.")
+    ] = False,
 ) -> None:
     """Schedule a turn in a session. Creates the session if it does not exist."""
 
-    async def add_job(kernel: "Kernel") -> "Job":
+    async def job(kernel: "Kernel") -> "tuple[str, Trigger, Ask, dict[str, Any]]":
         key = await context.key(kernel, session)
         trigger = _on_days(await _trigger(kernel, context, key, schedule, timezone), days, shift)
-        return await kernel.jobs.add(
-            key,
-            trigger,
-            Ask(check_text(message, "the message"), mode=mode or Mode.TURN, view=view or View.FULL),
-            name=name,
-            policy=_policy(policy, None),
-            limits=True,
-            owner=context.owner,
-        )
+        action = Ask(check_text(message, "the message"), mode=mode or Mode.TURN, view=view or View.FULL)
+        options = {"name": name, "policy": _policy(policy, None), "limits": True, "owner": context.owner}
+        return key, trigger, action, options
 
-    _change_and_print(context, add_job, create=True)
+    async def add_job(kernel: "Kernel") -> "Job":
+        key, trigger, action, options = await job(kernel)
+        return await kernel.jobs.add(key, trigger, action, **options)
+
+    async def show_job(kernel: "Kernel") -> None:
+        key, trigger, action, options = await job(kernel)
+        found = await kernel.jobs.preview(key, trigger, action, **options)
+        print_preview(context, found, kernel.sessions.zone_in(None))
+
+    if dry_run:
+        context.run(show_job, create=True)
+    else:
+        _change_and_print(context, add_job, create=True)
+
+
+@app.command()
+@command()
+def forecast(
+    context: CommandContext,
+    session: Key,
+    days: Annotated[int, typer.Option(help="How many days from now, 1 to 366.")] = 30,
+) -> None:
+    """Show what the jobs of a session will do, and what that is expected to cost."""
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.sessions.get(await context.key(kernel, session), owner=context.owner)
+        coming = await kernel.jobs.forecast(found, days=days)
+        print_forecast(context, coming, found.key, kernel.sessions.zone_in(found))
+
+    context.run(work)
 
 
 @app.command()

@@ -367,7 +367,7 @@ class _Play:
         self._go_on(line, decision.next)
 
     def _collision(self, line: _Line, now: datetime) -> tuple[str | None, str | None]:
-        ahead = self._lane.at(now)
+        ahead = tuple(self._lane.at(now))
         turn = self._lane.add(line, now)
         if not ahead:
             return None, None

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any, TypeVar
 
+from segue.model.cost.usage import RunUsage, run_usage
 from segue.record import positional, record
 
 MOST_PAST_RUNS = 20
@@ -50,27 +51,22 @@ class PastRuns:
     """Runs whose price is not known."""
 
 
-def tokens_of(usage: Mapping[str, Any]) -> int | None:
-    """Tokens in and out, as the provider counted them; None if the agent reported none."""
-    counts = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
-    return sum(counts) if counts else None
-
-
-def micros_of(usage: Mapping[str, Any]) -> int | None:
-    """The price in millionths of a US dollar, rounded up; None if it is not known."""
-    cost = usage.get("cost_usd")
-    return None if cost is None else ceil(cost * MICROS)
+def used(usage: RunUsage | None) -> tuple[int | None, int | None]:
+    """The price in millionths of a US dollar, rounded up, and the tokens in and out; None: not known."""
+    if usage is None:
+        return None, None
+    return (None if usage.cost_usd is None else ceil(usage.cost_usd * MICROS)), usage.tokens
 
 
 def past_runs(found: Sequence[PastRun]) -> PastRuns:
-    prices = _known(micros_of(run.usage) for run in found)
-    dollars = spread(prices)
+    prices, tokens = zip(*(used(run_usage(run.usage)) for run in found), strict=True) if found else ((), ())
+    dollars = spread(_known(prices))
     return PastRuns(
         runs=len(found),
         length_ms=quantile([run.length_ms for run in found], 0.5) if found else 0,
-        tokens=spread(_known(tokens_of(run.usage) for run in found)),
+        tokens=spread(_known(tokens)),
         usd=Spread(dollars.p50 / MICROS, dollars.p95 / MICROS) if dollars else None,
-        without_price=len(found) - len(prices),
+        without_price=prices.count(None),
     )
 
 
