@@ -116,6 +116,12 @@ class BadPolicy(Invalid):
     code = "bad_policy"
 
 
+class PriceUnknown(Invalid):
+    """A budget in US dollars needs the price of the model."""
+
+    code = "price_unknown"
+
+
 class BadRecall(Invalid):
     code = "bad_recall"
 

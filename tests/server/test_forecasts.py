@@ -41,11 +41,11 @@ async def test_a_forecast_is_for_a_day_to_a_year(http: httpx2.AsyncClient, kerne
     assert (year["listed"], year["slots"], year["total"]["runs"]) == (False, [], 8784)
 
 
-async def test_a_forecast_of_another_users_session_is_not_found(keyed: httpx2.AsyncClient) -> None:
-    made = await keyed.post(f"{WHERE}/automations", json=DAILY, headers=bearer(ADA))
+async def test_a_forecast_of_another_users_session_is_not_found(guarded: httpx2.AsyncClient) -> None:
+    made = await guarded.post(f"{WHERE}/automations", json=DAILY, headers=bearer(ADA))
     assert made.status_code == 201
-    assert (await keyed.get(f"{WHERE}/forecast", headers=bearer(ADA))).status_code == 200
-    assert (await keyed.get(f"{WHERE}/forecast", headers=bearer(BEN))).status_code == 404
+    assert (await guarded.get(f"{WHERE}/forecast", headers=bearer(ADA))).status_code == 200
+    assert (await guarded.get(f"{WHERE}/forecast", headers=bearer(BEN))).status_code == 404
 
 
 @pytest.mark.parametrize("exists", [True, False])

@@ -120,6 +120,13 @@ def stopped(so_far: str, usage: Mapping[str, Any]) -> Closure:
     )
 
 
+def over_budget(so_far: str, usage: Mapping[str, Any], reason: str) -> Closure:
+    """A scheduled run that was stopped because it used much more than it had reserved."""
+    ending = stopped(so_far, usage)
+    said = f"{ending.reply}\n\n" if ending.reply else ""
+    return replace(ending, shown=f"{said}(stopped: {reason})", reason=reason)
+
+
 def interrupted(reason: str) -> Closure:
     return Closure(
         state=TurnState.FAILED,

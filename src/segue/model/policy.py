@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from segue.errors import BadPolicy, BadTrigger
+from segue.model.cost.budget import Budget
 from segue.times.format import quoted
 from segue.times.moment import storable
 
@@ -114,6 +115,8 @@ class Policy:
     crash: Crash = Crash.AUTO
     catch_up: int = 10
     """The most slots that `late = all` runs after a gap."""
+    budget: Budget | None = None
+    """How much its runs may use in a period; also given as `{"usd": 0.5, "per": "day", "over": "skip"}`."""
 
     def __post_init__(self) -> None:
         for name, kind in _ENUMS.items():
@@ -122,9 +125,14 @@ class Policy:
             _check_number(name, getattr(self, name), limits)
         if self.until is not None:
             object.__setattr__(self, "until", _moment(self.until))
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            object.__setattr__(self, "budget", Budget.from_json(self.budget))
 
     def to_json(self) -> JSON:
-        return asdict(self) | {"until": self.until.isoformat() if self.until else None}
+        return asdict(self) | {
+            "until": self.until.isoformat() if self.until else None,
+            "budget": self.budget.to_json() if self.budget else None,
+        }
 
     @property
     def unreadable(self) -> str | None:

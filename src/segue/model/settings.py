@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from segue.errors import BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget
 from segue.model.cost.prices import Price, PriceTable, built_in_prices
 from segue.model.policy import Busy
 from segue.model.states import UnifiedOwner, WhenBusy
@@ -73,6 +74,8 @@ class Settings:
     """What all files of a session may have together."""
     auto_commit_policy: AutoCommitPolicy | None = None
     """For sessions that are made without a policy."""
+    account_budget: Budget | None = None
+    """What the scheduled runs of each account may use in a period."""
     idle_commits: bool = True
     """Whether sessions are archived after a silence."""
     commit_check_seconds: float = 60
@@ -104,6 +107,8 @@ class Settings:
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:
             check_zone(self.timezone)
+        if self.account_budget is not None and not isinstance(self.account_budget, Budget):
+            raise BadSetting(f"account_budget is a Budget, got {self.account_budget!r}")
 
     @property
     def default_name(self) -> str | None:

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from segue.errors import BadTime
+from segue.kernel.api.budgets import budget_of, used_now, warnings, zone_of
 from segue.kernel.api.context import ApiContext
+from segue.kernel.transactions.budgets import Scope
 from segue.memory.model_context import assemble
 from segue.memory.ranked_search import memory_query
 from segue.model.action import Ask
-from segue.model.cost.forecast import MOST_DAYS, Forecast, forecast
+from segue.model.cost.budget import Budget
+from segue.model.cost.forecast import MOST_DAYS, Forecast, PlayedBudget, forecast
 from segue.model.prompts import PromptFacts, render, template_for
 from segue.model.records import NEWEST, Job, Session
-from segue.model.schedule import upcoming, zone_of
+from segue.model.schedule import upcoming
+from segue.model.schedule import zone_of as zone_of_trigger
 from segue.model.states import JobState
 from segue.model.tokens import estimate
 from segue.record import record
@@ -27,7 +31,9 @@ _NEXT = 5
 async def forecast_session(context: ApiContext, session: Session, days: int) -> Forecast:
     if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MOST_DAYS:
         raise BadTime(f"a forecast is for 1 to {MOST_DAYS} days, got {days!r}")
-    jobs = await _active_jobs(context, session)
+    found = await all_jobs(context, session)
+    jobs = [job for job in found if job.state is JobState.ACTIVE and not job.policy.unreadable]
+    own = await budget_of(context, session)
     now = to_moment(context.clock.ms())
     heard = session.last_message_at
     return forecast(
@@ -36,18 +42,32 @@ async def forecast_session(context: ApiContext, session: Session, days: int) -> 
         now + timedelta(days=days),
         past={job.id: await context.store.past_runs(job.id) for job in jobs},
         last_message_at=None if heard is None else to_moment(heard),
+        budgets={
+            job.id: await _played(context, session, Scope.JOB, job.id, job.policy.budget)
+            for job in jobs
+            if job.policy.budget is not None
+        },
+        of_session=await _played(context, session, Scope.SESSION, session.id, own) if own else None,
     )
 
 
-async def _active_jobs(context: ApiContext, session: Session) -> list[Job]:
+async def all_jobs(context: ApiContext, session: Session) -> list[Job]:
+    """The active and paused jobs of a session."""
     found: list[Job] = []
     before = NEWEST
     while True:
         page = await context.store.jobs(session.id, kind=None, limit=_PAGE, before=before, ended=False)
-        found += [job for job in page if job.state is JobState.ACTIVE and not job.policy.unreadable]
+        found += page
         if len(page) < _PAGE:
             return found
         before = page[-1].page_start
+
+
+async def _played(
+    context: ApiContext, session: Session, scope: Scope, scope_id: str, budget: Budget
+) -> PlayedBudget:
+    spent = await used_now(context, session, scope, scope_id, budget)
+    return PlayedBudget(budget, spent.total, zone_of(context, session))
 
 
 @record
@@ -78,6 +98,7 @@ async def preview(context: ApiContext, session: Session | None, job: Job) -> Pre
         next=upcoming(job, _NEXT),
         prompt_tokens=estimate(_prompt(job, message, context.zone_in(session) or "UTC")),
         context_tokens=tokens,
+        warnings=warnings(context, job, tokens),
     )
 
 
@@ -90,7 +111,7 @@ def _prompt(job: Job, message: str, zone: str) -> str:
         template=template.id,
         version=template.version,
         slot=job.slot,
-        zone=zone_of(job.trigger, zone),
+        zone=zone_of_trigger(job.trigger, zone),
         mode=job.action.mode,
         to=job.action.to,
     )

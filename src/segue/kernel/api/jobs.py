@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
+from segue.kernel.api.budgets import check_price, raise_budget
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
 from segue.kernel.api.forecasts import Preview, forecast_session, preview
@@ -88,6 +89,7 @@ class JobsApi:
         )
         if limits:
             self._check_rhythm(job.trigger, now)
+        await check_price(context, job.policy, action, None)
         work = partial(
             jobs.create,
             job_owner,
@@ -124,6 +126,7 @@ class JobsApi:
         job = context.draft(session, trigger, action, now, owner=job_owner, name=name, policy=policy)
         if limits:
             self._check_rhythm(job.trigger, now)
+        await check_price(context, job.policy, action, None)
         return await preview(context, session, job)
 
     async def _session_and_owner(
@@ -205,6 +208,7 @@ class JobsApi:
             new = self._context.resolve(trigger, found.session, now)
         if new is not None and limits:
             self._check_rhythm(new, now)
+        await check_price(self._context, policy, action or found.job.action, found.job.id)
 
         async def apply(job: Job) -> Job:
             if job.state is JobState.ENDED:
@@ -313,6 +317,12 @@ class JobsApi:
         `BadTime` for other numbers of days, `NotFound`.
         """
         return await forecast_session(self._context, await self._context.session(key, owner), days)
+
+    async def raise_budget(self, job: JobRef, *, owner: Asker = OPERATOR) -> Job:
+        """Gives a job's budget as much again until its period ends. Raises `Conflict` if it has none."""
+        found = await self.load(job, owner=owner)
+        await raise_budget(self._context, found.session, found.job)
+        return found.job
 
     async def pending(self, session: Session) -> frozenset[str]:
         """Returns the ids of the session's jobs that have a queued or running run."""

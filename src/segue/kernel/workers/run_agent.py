@@ -9,7 +9,7 @@ from functools import partial
 
 from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded
 from segue.kernel.live.hub import LiveText
-from segue.kernel.live.running import LONGEST_ANSWER, RunningTurn
+from segue.kernel.live.running import LONGEST_ANSWER, CancelReason, RunningTurn
 from segue.kernel.transactions import lease
 from segue.kernel.workers.open_turn import open_turn
 from segue.kernel.workers.worker_context import WorkerContext
@@ -68,7 +68,16 @@ class AgentOutput:
         async with self._one_at_a_time:
             self._closed = True
 
+    async def stop_over_budget(self) -> None:
+        """Called when another model step is about to begin, or has begun."""
+        if self._running.is_over_budget:
+            self._running.cancel(CancelReason.OVER_BUDGET, self._context.clock.steady_ms())
+            if asyncio.current_task() is self._running.task:
+                await asyncio.Event().wait()  # the cancellation is raised here
+
     async def _take(self, piece: Delta | str) -> None:
+        if self._running.usage and isinstance(piece, str | Text | Thinking | Usage):
+            await self.stop_over_budget()  # what a further model step yields
         match piece:
             case str() | Text():
                 self._add_text(piece if isinstance(piece, str) else piece.text)
@@ -164,7 +173,7 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
     """
     output = AgentOutput(context, running)
     try:
-        turn = await open_turn(context, running, output.take)
+        turn = await open_turn(context, running, output.take, output.stop_over_budget)
         enter_turn(turn)
         if running.held.turn.call is not None:
             return await _call(context, running, turn)

@@ -147,6 +147,26 @@ def no_room(budget: Budget, used: int, needed: int, *, of: str = "") -> str:
     return f"{REASON}{spent}{kind} used {_WHEN[budget.per]}{of}{takes}"
 
 
+def over_reservation(reserved: Estimate, spent: Estimate) -> str:
+    """Why a running run is stopped: `budget: it used $0.09, more than twice the $0.04 it had reserved`."""
+    unit = Unit.USD if reserved.usd_micros and spent.usd_micros > 2 * reserved.usd_micros else Unit.TOKENS
+    kind = " tokens" if unit is Unit.TOKENS else ""
+    took, held = shown(unit, spent.of(unit)), shown(unit, reserved.of(unit))
+    return f"{REASON}it used {took}{kind}, more than twice the {held}{kind} it had reserved"
+
+
+def over_budget(job: str, reason: str, budget: Budget) -> str:
+    """What the session is told when a slot is skipped."""
+    why = f"because its budget has no room left ({reason.removeprefix(REASON)})"
+    match budget.over:
+        case Over.SKIP:
+            return f"{job}: skipped, {why}."
+        case Over.PAUSE:
+            return f"{job}: paused, {why}. Resume it to go on."
+        case Over.ASK:
+            return f"{job}: skipped, {why}. Raise it for {_WHEN[budget.per]}?"
+
+
 def shown(unit: Unit, amount: int) -> str:
     """An amount for a sentence: `$0.48`, `12,000`."""
     if unit is not Unit.USD:
