@@ -87,6 +87,12 @@ VALUES = {
     "holder": "worker",
     "name": "request-1",
     "limit": "100",
+    "reservations.since": "29990",
+    "job_since": "29990",
+    "session_since": "29990",
+    "account_since": "29990",
+    "reservations.before": "10010",
+    "period": "29999",
 }
 """Values of parameters by name. Of the others, `…_id` names a row and the rest are moments."""
 

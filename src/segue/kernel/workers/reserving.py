@@ -87,8 +87,8 @@ def first_estimate(
 
 def price_of(settings: Settings, action: Action, tokens_in: int = 0) -> float:
     """What a run with so many tokens of prompt costs at most. Raises `PriceUnknown`."""
-    model = settings.full_model(getattr(action, "model", None))
-    price = settings.prices.of(model)
+    name = getattr(action, "model", None)
+    price, model = settings.price_of(name), settings.full_model(name)
     cost = price and price.cost(input_tokens=tokens_in, output_tokens=OUTPUT_TOKENS)
     if cost is None:
         raise PriceUnknown(

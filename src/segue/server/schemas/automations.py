@@ -27,6 +27,7 @@ _NEXT_RUNS = 3
 Mode: TypeAlias = Literal["turn", "check"]
 ViewName: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
 Seconds: TypeAlias = Annotated[float, Field(strict=True)]
+Dollars: TypeAlias = Annotated[float, Field(strict=True)]
 Count: TypeAlias = Annotated[int, Field(strict=True)]
 
 
@@ -93,6 +94,19 @@ Schedule: TypeAlias = Annotated[
 ]
 
 
+class BudgetIn(Body):
+    """At most so much in each period: one of `usd`, `tokens` and `runs`. Only scheduled runs draw on it."""
+
+    usd: Dollars | None = None
+    tokens: Count | None = None
+    runs: Count | None = None
+    per: Literal["day", "week", "month"]
+    over: Literal["skip", "pause", "ask"] = "skip"
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(exclude_none=True)
+
+
 class PolicyIn(Body):
     """An omitted field keeps its value, or has its default in a new automation."""
 
@@ -109,6 +123,7 @@ class PolicyIn(Body):
     timeout_seconds: Seconds = 900
     crash: Literal["auto", "close", "rerun"] = "auto"
     catch_up: Count = 10
+    budget: BudgetIn | None = Field(None, description="How much its runs may use in a period.")
 
 
 class AddAutomation(Body):
@@ -215,7 +230,10 @@ def policy_in(given: PolicyIn | None, before: Policy) -> Policy | None:
     """`before` with the given fields changed; None if none is given."""
     if given is None:
         return None
-    return before.changed(given.model_dump(exclude_unset=True))
+    fields = given.model_dump(exclude_unset=True)
+    if given.budget is not None:
+        fields["budget"] = given.budget.to_json()
+    return before.changed(fields)
 
 
 def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:

@@ -16,8 +16,8 @@ CREATE TABLE reservations (
 CREATE INDEX reservations_of_job ON reservations (job_id, period);
 CREATE INDEX reservations_of_session ON reservations (session_id, period);
 CREATE INDEX reservations_of_account ON reservations (account, period);
-CREATE INDEX reservations_old ON reservations (period) WHERE settled = 1;
-CREATE INDEX reservations_open ON reservations (run_id) WHERE settled = 0;
+-- No index names a column that a settlement changes.
+CREATE INDEX reservations_old ON reservations (period);
 
 -- Apart from the sessions, so that a session without a budget costs nothing more.
 CREATE TABLE session_budgets (

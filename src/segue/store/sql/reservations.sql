@@ -24,7 +24,7 @@ RETURNING run_id;
 
 -- name: lock_account
 -- Two sessions of an account must not both find the last room of its budget. SQLite has one writer.
-SELECT 1 AS locked /*pg FROM (SELECT pg_advisory_xact_lock(hashtextextended('budget ' || CAST(:account AS TEXT), 0))) AS taken *//*lite FROM (SELECT :account) */;
+SELECT 1 AS locked /*pg FROM (SELECT pg_advisory_xact_lock(hashtextextended('budget ' || CAST(:account AS TEXT), 0))) AS taken *//*lite FROM (SELECT :account) AS found */;
 
 -- name: used_by_job
 SELECT COALESCE(SUM(CASE WHEN settled = 1 THEN usd_micros END), 0) AS usd, COALESCE(SUM(CASE WHEN settled = 1 THEN tokens END), 0) AS tokens,
