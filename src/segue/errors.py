@@ -11,6 +11,7 @@ SegueError
 │   │   └── UnknownDays  a set of working days that does not exist
 │   ├── BadDays          a set of working days: its name or its calendar file
 │   │   └── NeverWorks   a set without a working day in the next year
+│   ├── UnknownModel     a model that no setting names
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
@@ -110,6 +111,12 @@ class NeverWorks(BadDays):
     """A set of working days that has none in the next year."""
 
     code = "never"
+
+
+class UnknownModel(Invalid):
+    """A job names a model that is not in `Settings.models`."""
+
+    code = "unknown_model"
 
 
 class BadPolicy(Invalid):

@@ -19,6 +19,7 @@ from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
 from segue.config.stored_model import StoredModel
 from segue.config.values import (
+    CacheTtl,
     Count,
     CountFromOne,
     DatabaseUrl,
@@ -161,6 +162,8 @@ class Configuration(Strict):
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
     models: ModelNames = Field(default_factory=dict)
     """Further models by short names, which automations may name: `{"fast": "provider:name"}`."""
+    cache_ttl: Annotated[CacheTtl, Wanted("5m or 1h")] = CacheTtl.FIVE_MINUTES
+    """How long Anthropic keeps its cache of a request."""
     prices: Prices = None
     """Prices of models, before the built-in ones. Unset: only those."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,14 @@ from segue.model.settings import LARGEST_FILE_MEGABYTES
 SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """Of a model in `SEGUE_MODELS`."""
 _DATABASES = ("sqlite://", "postgresql://", "postgres://")
+
+
+class CacheTtl(StrEnum):
+    """How long a provider keeps its cache of a request."""
+
+    FIVE_MINUTES = "5m"
+    ONE_HOUR = "1h"
+    """Dearer to write, for jobs that run less often."""
 
 
 class Strict(BaseModel):

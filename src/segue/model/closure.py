@@ -70,9 +70,11 @@ def asked(text: str, usage: Mapping[str, Any], waiting: "OpenQuestion") -> Closu
     )
 
 
-def nothing_to_report(answered: Closure) -> Closure:
-    """A check that found nothing."""
+def nothing_to_report(answered: Closure, *, tools_called: int) -> Closure:
+    """A check that found nothing. One that used none of its tools is told apart: it may not have looked."""
     reason = "nothing to report"
+    if answered.usage.get("tools_offered") and not tools_called:
+        reason += "; no tool was used"
     return replace(
         answered, outcome=Outcome.EMPTY, shown=NOTHING_TO_REPORT, reply=None, reason=reason, quiet=True
     )

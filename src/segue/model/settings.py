@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from segue.errors import BadSetting
+from segue.errors import BadSetting, UnknownModel
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.cost.budget import Budget
 from segue.model.cost.prices import Price, PriceTable, built_in_prices
 from segue.model.policy import Busy
 from segue.model.states import UnifiedOwner, WhenBusy
+from segue.times.format import quoted
 
 _LARGEST = 1_000_000
 LARGEST_FILE_MEGABYTES = 200
@@ -118,6 +119,13 @@ class Settings:
     def full_model(self, name: str | None) -> str | None:
         """The `provider:name` of a job's model, or of the default for None; None if it is not known."""
         return self.model if name is None else (self.models or {}).get(name)
+
+    def check_model(self, name: str | None) -> None:
+        """Raises `UnknownModel` for a short name that `models` does not have."""
+        names = ", ".join(self.models or ())
+        if name is not None and name not in (self.models or {}):
+            there = f"there are: {names}" if names else "no models are named; set SEGUE_MODELS"
+            raise UnknownModel(f"there is no model {quoted(name)}; {there}")
 
     def price_of(self, name: str | None) -> Price | None:
         """The price of a job's model, or of the default for None; None if it is not known."""

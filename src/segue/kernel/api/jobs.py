@@ -70,7 +70,8 @@ class JobsApi:
         caller can change, skip or delete it; if one of that `job_id` exists it is returned, and resumed if it
         was paused. `limits` applies the limits for users of the settings: how often a job runs, and how many
         a session has. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`, `DuplicateId`, `TooManyJobs`;
-        `BadSetting` for a `Call` of a function that this kernel does not have; `Conflict` for a second active
+        `BadSetting` for a `Call` of a function and `UnknownModel` for a model that this kernel does not have;
+        `Conflict` for a second active
         job of kind `recall` in one session.
         """
         context = self._context
@@ -197,7 +198,7 @@ class JobsApi:
         `Conflict`) when another edit came in between or the job ended. A run that fired in between is no
         conflict.
         """
-        self._context.check_function(action)
+        self._context.check_action(action)
         if name is not None:
             check_text(name, "the name of a job", longest=MAX_NAME)
         found = await self.load(job, owner=owner)

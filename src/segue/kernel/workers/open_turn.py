@@ -43,6 +43,8 @@ async def open_turn(
         role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
         prompt_ref=prompt.ref if prompt else None,
         source=turn.source,
+        model=turn.brief.model if turn.brief else None,
+        look=turn.brief.look if turn.brief else None,
         attempt=turn.attempt,
         started_at=turn.started_at or 0,
         seq=held.opened.seq,

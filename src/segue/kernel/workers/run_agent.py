@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import asdict, replace
 from functools import partial
 
-from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded
+from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded, UnknownModel
 from segue.kernel.live.hub import LiveText
 from segue.kernel.live.running import LONGEST_ANSWER, CancelReason, RunningTurn
 from segue.kernel.transactions import lease
@@ -29,6 +29,7 @@ from segue.model.agent import (
     json_text,
 )
 from segue.model.closure import Closure, OpenQuestion
+from segue.model.cost.usage import normalised
 from segue.model.evaluation import says_nothing
 from segue.model.prompts import Mode
 from segue.model.records import Event
@@ -53,6 +54,7 @@ class AgentOutput:
         self._one_at_a_time = asyncio.Lock()
         self._closed = False
         self.waiting: OpenQuestion | None = None
+        self.tools_called = 0
 
     async def take(self, piece: Delta | str) -> None:
         async with self._one_at_a_time:
@@ -85,6 +87,7 @@ class AgentOutput:
                 self._publish("thinking_delta", self._running.thought_length, text)
                 self._running.add_thought(text)
             case ToolStarted():
+                self.tools_called += 1
                 # Committed before the agent continues: after a crash the turn counts as one that acted.
                 await self._store_event("tool_started", piece, acted=True)
                 self._context.observers.tell(lambda each: each.tool_started(self._running, piece))
@@ -92,7 +95,7 @@ class AgentOutput:
                 self._context.observers.tell(lambda each: each.tool_called(self._running, piece))
                 await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
-                self._running.usage = figures
+                self._running.usage = normalised(figures)
             case Waiting():
                 self.waiting = self._question(piece)
                 self._closed = True
@@ -177,11 +180,13 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
         enter_turn(turn)
         if running.held.turn.call is not None:
             return await _call(context, running, turn)
+        _check_models(context, turn)
         await _drive(context, turn, output)
         if output.waiting is not None:
             ending = closure.asked(running.text, running.usage, output.waiting)
         else:
-            ending = await _evaluate(context, running, turn, closure.answered(running.text, running.usage))
+            answered = closure.answered(running.text, running.usage)
+            ending = await _evaluate(context, running, turn, answered, tools_called=output.tools_called)
         saved = json_text(turn.saved, "turn.saved") if turn.saved else "{}"
         return ending if saved == running.held.saved else replace(ending, saved=saved)
     except (LeaseLost, StoreError):
@@ -220,15 +225,26 @@ def _short_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error, limit=-8))
 
 
+def _check_models(context: WorkerContext, turn: OpenTurn) -> None:
+    """Raises `AgentFailed` if the settings no longer have a model that the job names."""
+    try:
+        context.settings.check_model(turn.model)
+        context.settings.check_model(turn.look)
+    except UnknownModel as error:
+        missing = turn.look if turn.model in (None, *(context.settings.models or ())) else turn.model
+        shown = f"The model “{missing}” of this job is no longer in the settings. Choose another one for it."
+        raise AgentFailed(str(error), shown=shown, code=error.code) from error
+
+
 async def _evaluate(
-    context: WorkerContext, running: RunningTurn, opened: OpenTurn, ending: Closure
+    context: WorkerContext, running: RunningTurn, opened: OpenTurn, ending: Closure, *, tools_called: int
 ) -> Closure:
     """Hold the answer back if it says that there is nothing to report, or if its evaluation says so."""
     turn = running.held.turn
     if turn.source is None or turn.brief is None:
         return ending
     if turn.brief.mode == Mode.CHECK and says_nothing(ending.reply or ""):
-        return closure.nothing_to_report(ending)
+        return closure.nothing_to_report(ending, tools_called=tools_called)
     if turn.source.kind not in EVALUATED or ending.reply is None:
         return ending
     try:

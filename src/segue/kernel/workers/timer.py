@@ -176,6 +176,8 @@ class Timer:
             previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
             mode=action.mode,
             to=action.to,
+            model=action.model,
+            look=action.look,
         )
 
 

@@ -82,7 +82,7 @@ async def add_automation(
     kernel = request.kernel
     session = await kernel.sessions.find(key, owner=request.owner)
     trigger = _trigger(kernel, session, body.schedule, body.timezone)
-    action = Ask(body.message, mode=Mode(body.mode), view=View(body.view))
+    action = Ask(body.message, mode=Mode(body.mode), view=View(body.view), model=body.model, look=body.look)
     policy = schemas.policy_in(body.policy, Policy())
     if dry_run:
         response.status_code = 200
@@ -124,13 +124,14 @@ async def change_automation(
     kernel = request.kernel
     found = await _load(request, job_id)
     job = found.job
-    if body.model_dump(exclude_none=True):
+    if body.model_fields_set:
         mode, view = body.mode and Mode(body.mode), body.view and View(body.view)
+        models = {name: getattr(body, name) for name in ("model", "look") if name in body.model_fields_set}
         job = await kernel.jobs.update(
             found,
             name=body.name,
             trigger=_trigger(kernel, found.session, body.schedule, body.timezone) if body.schedule else None,
-            action=changed_ask(job.action, message=body.message, mode=mode, view=view),
+            action=changed_ask(job.action, message=body.message, mode=mode, view=view, **models),
             policy=schemas.policy_in(body.policy, job.policy),
             limits=True,
         )

@@ -133,6 +133,10 @@ class AddAutomation(Body):
     timezone: TimesZone = None
     mode: Mode = Field("turn", description="`check` sends nothing if the agent has nothing to report.")
     view: ViewName = Field("full", description="How much of the conversation the agent receives.")
+    model: Name | None = Field(
+        None, description="A name of `SEGUE_MODELS`. Default: that of the default model, as it is now."
+    )
+    look: Name | None = Field(None, description="With `check`: the name of a cheaper model that looks first.")
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -160,6 +164,8 @@ class ChangeAutomation(Body):
     timezone: TimesZone = None
     mode: Mode | None = None
     view: ViewName | None = None
+    model: Name | None = Field(None, description="`null`: the default model, also when it changes.")
+    look: Name | None = Field(None, description="`null`: no model looks first.")
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -193,6 +199,8 @@ class JobOut(BaseModel):
     next_runs: list[Moment] = Field(description="The next three times.")
     state: JobStateOut
     view: ViewName = Field(description="How much of the conversation the agent receives.")
+    model: str | None = Field(description="The name of its model; null: the default model.")
+    look: str | None = Field(description="The name of the model that looks first.")
 
 
 class JobsOut(BaseModel):
@@ -258,6 +266,8 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
         message=_message(job),
         mode=cast(Any, str(job.action.mode)) if isinstance(job.action, Ask) else "turn",
         view=cast(Any, str(job.action.view)) if isinstance(job.action, Ask) else "full",
+        model=job.action.model if isinstance(job.action, Ask) else None,
+        look=job.action.look if isinstance(job.action, Ask) else None,
         policy=job.policy.to_json(),
         protected=job.protected,
         created_at=moment(job.created_at),
