@@ -11,8 +11,10 @@ from segue.errors import BadPolicy
 from segue.model.cost.budget import Budget
 from segue.model.states import JobState
 from segue.store import queries
+from segue.store.database import Transaction
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
+from tests.flows.recording_store import RecordingStore
 from tests.flows.story import CHAT, outcomes, said, slots
 
 _ROWS = queries.translate("test.reservations", "SELECT * FROM reservations ORDER BY run_id")
@@ -245,6 +247,46 @@ async def test_the_reservations_of_a_deleted_session_are_settled(
     await hours(kernel, clock, 1)
     await kernel.sessions.delete(CHAT, with_jobs=True)
     assert [row["settled"] for row in await reservations(kernel)] == [1]
+
+
+async def test_a_budgeted_fire_costs_one_statement_more_and_others_none(
+    clock: ManualClock, recording_store: RecordingStore
+) -> None:
+    async with Kernel(recording_store, agent=ScriptedAgent(), clock=clock) as kernel:
+        for number, budget in enumerate((None, {"runs": 9, "per": "day"}, {"tokens": 99_999, "per": "week"})):
+            policy = Policy(budget=budget)  # type: ignore[arg-type]
+            await kernel.schedule(f"web:{number}", Every(3600), Ask("Look."), policy=policy)
+        recording_store.commits.clear()
+        clock.advance(hours=1)
+        await quiet(kernel)
+    for begun, added in (("runs.open", "reservations.reserve"), ("turns.finish", "reservations.settle")):
+        plain, *budgeted = sorted(recording_store.transactions_with(begun), key=len)
+        assert added not in plain
+        assert len(budgeted) == 2
+        for statements in budgeted:
+            assert len(statements) == len(plain) + 1
+            assert [name for name in statements if name != added] == plain
+
+
+@pytest.mark.parametrize("where", ["job", "session"])
+async def test_a_budget_that_this_version_cannot_read_pauses_the_job(
+    kernel: Kernel, clock: ManualClock, where: str
+) -> None:
+    job = await hourly(kernel, {"runs": 9, "per": "day"})
+    await kernel.sessions.set_budget(CHAT, Budget.from_json({"runs": 9, "per": "day"}))
+    table = {
+        "job": "jobs SET policy = REPLACE(policy",
+        "session": "session_budgets SET budget = REPLACE(budget",
+    }
+    await kernel.store.commit(_execute, f"UPDATE {table[where]}, 'day', 'fortnight')")
+    await hours(kernel, clock, 2)
+    paused = await kernel.jobs.get(job.id)
+    assert (paused.state, await outcomes(kernel, job)) == (JobState.PAUSED, [])
+    assert "fortnight" in str(paused.state_reason)
+
+
+def _execute(text: str) -> Transaction[None]:
+    yield queries.translate("test.change", text), {}
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ GUESSES = {
     "sessions.overviews_in_account": "the same",
     "tasks.prune_completed": "the same of tasks",
     "tasks.prune_failed": "and of these",
+    "reservations.prune": "and of reservations",
 }
 """Queries that walk a table in the plan for any values, so expensive that PostgreSQL does not keep it."""
 

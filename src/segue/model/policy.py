@@ -116,7 +116,7 @@ class Policy:
     catch_up: int = 10
     """The most slots that `late = all` runs after a gap."""
     budget: Budget | None = None
-    """How much its runs may use in a period; also given as `{"usd": 0.5, "per": "day", "over": "skip"}`."""
+    """How much its runs may use in a period: a `Budget`, or `{"usd": 0.5, "per": "day", "over": "skip"}`."""
 
     def __post_init__(self) -> None:
         for name, kind in _ENUMS.items():
@@ -125,8 +125,8 @@ class Policy:
             _check_number(name, getattr(self, name), limits)
         if self.until is not None:
             object.__setattr__(self, "until", _moment(self.until))
-        if self.budget is not None and not isinstance(self.budget, Budget):
-            object.__setattr__(self, "budget", Budget.from_json(self.budget))
+        if self.budget is not None:
+            object.__setattr__(self, "budget", _budget(self.budget))
 
     def to_json(self) -> JSON:
         return asdict(self) | {
@@ -246,6 +246,10 @@ def _moment(value: object) -> datetime:
         raise BadPolicy(
             f"until is a moment with a zone, for example '2030-01-01T00:00:00+00:00'; got {quoted(value)}"
         ) from None
+
+
+def _budget(value: object) -> Budget:
+    return value if isinstance(value, Budget) else Budget.from_json(value)
 
 
 def _is_read(name: str, value: object) -> bool:

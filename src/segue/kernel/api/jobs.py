@@ -90,7 +90,7 @@ class JobsApi:
         )
         if limits:
             self._check_rhythm(job.trigger, now)
-        await check_price(context, job.policy, action, None)
+        await check_price(context, job.policy, job.action, None)
         work = partial(
             jobs.create,
             job_owner,
@@ -127,7 +127,7 @@ class JobsApi:
         job = context.draft(session, trigger, action, now, owner=job_owner, name=name, policy=policy)
         if limits:
             self._check_rhythm(job.trigger, now)
-        await check_price(context, job.policy, action, None)
+        await check_price(context, job.policy, job.action, None)
         return await preview(context, session, job)
 
     async def _session_and_owner(

@@ -62,11 +62,10 @@ class NoRoom:
     reason: str
 
 
-def reserve(job: Job, slot: int, asking: Reserving) -> Transaction[NoRoom | None]:
-    """Reserve for a run, in a session that is locked. Returns the budget that has no room for it.
+def reserve(job: Job, slot: int, asking: Reserving) -> Transaction[NoRoom | bool]:
+    """Reserve for a run, in a session that is locked. Returns the budget that has no room for it, else True.
 
-    Nothing is reserved either if the job was changed since it was read, or if this slot has run before; then
-    the slot cannot be taken.
+    False: the job was changed since it was read, or this slot has been taken. Then it cannot be taken now.
     """
     if any(each.scope is Scope.ACCOUNT for each in asking.budgets):
         yield queries.reservations.lock_account, {"account": job.account}
@@ -83,14 +82,14 @@ def reserve(job: Job, slot: int, asking: Reserving) -> Transaction[NoRoom | None
         },
     )
     if reserved:
-        return None
+        return True
     for scoped in asking.budgets:
         spent = yield from spent_in(scoped, _id_in(job, scoped.scope))
         needed = asking.estimate.of(scoped.budget.unit)
         if not has_room(scoped.budget, spent.total, needed):
             of = "" if scoped.scope is Scope.JOB else f" by the {scoped.scope}"
             return NoRoom(scoped, no_room(scoped.budget, spent.total, needed, of=of))
-    return None
+    return False
 
 
 def _rooms(asking: Reserving) -> dict[str, Value]:

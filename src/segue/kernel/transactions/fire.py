@@ -58,10 +58,11 @@ def fire(
     """
     route = yield from unified.lock_route_of_job(job, now, lane_id=lane_id)
     slot = to_ms(decision.slot)
-    if asking is not None and (refused := (yield from budgets.reserve(job, slot, asking))):
-        return (yield from _skip_over_budget(route, job, asking.otherwise, refused, now, keep, outbox))
+    reserved = (yield from budgets.reserve(job, slot, asking)) if asking is not None else False
+    if asking is not None and isinstance(reserved, NoRoom):
+        return (yield from _skip_over_budget(route, job, asking.otherwise, reserved, now, keep, outbox))
     if not (yield from _take_slot(job, decision, now, fired=1)):
-        if asking is not None:
+        if reserved:
             yield from budgets.withdraw(job, slot)
         return None
     if passed := decision.missed:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from segue.errors import BadPolicy
@@ -22,6 +22,7 @@ REASON = "budget: "
 STOPPED_AFTER = 2
 """A run that used more than this many times its reservation is stopped at its next model step."""
 
+E = TypeVar("E", bound=StrEnum)
 _MOST = 1_000_000_000_000
 
 
@@ -199,7 +200,7 @@ def _limit(unit: Unit, value: object) -> float:
     return value  # type: ignore[return-value]
 
 
-def _member(name: str, value: object, kind: type[Any]) -> Any:
+def _member(name: str, value: object, kind: type[E]) -> E:
     for member in kind:
         if value == member:
             return member
