@@ -32,6 +32,7 @@ from segue.model.channel import (
     Stored,
     Unreachable,
 )
+from segue.model.cost.budget import Budget
 from segue.model.files import File
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
 from segue.model.records import (
@@ -81,6 +82,7 @@ __all__ = [
     "Ask",
     "At",
     "AutoCommitPolicy",
+    "Budget",
     "Busy",
     "Call",
     "CallType",

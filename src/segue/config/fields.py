@@ -19,6 +19,7 @@ from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
 from segue.config.stored_model import StoredModel
 from segue.config.values import (
+    AccountBudget,
     CacheTtl,
     Count,
     CountFromOne,
@@ -166,6 +167,8 @@ class Configuration(Strict):
     """How long Anthropic keeps its cache of a request."""
     prices: Prices = None
     """Prices of models, before the built-in ones. Unset: only those."""
+    account_budget: AccountBudget = None
+    """What the scheduled runs of each account may use in a period. Unset: no limit."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
     """What judges whether an answer of a system or legacy job is sent: rules, or the model."""
     timezone: MaybeZone = None
@@ -318,6 +321,7 @@ class Configuration(Strict):
             unified_owner=self.unified_owner,
             recall_on_busy=self.recall_on_busy,
             timezone=self.timezone,
+            account_budget=self.account_budget,
             auto_commit_policy=self.server.session_auto_commit.default_policy,
             idle_commits=self.server.session_auto_commit.idle_enabled,
             commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),

@@ -12,6 +12,7 @@ from segue.config.defaults import is_zone
 from segue.config.layers import Wanted
 from segue.errors import BadPolicy, BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget
 from segue.model.cost.prices import PriceTable, price_table
 from segue.model.settings import LARGEST_FILE_MEGABYTES
 
@@ -88,6 +89,15 @@ def _default_policy(given: object) -> AutoCommitPolicy | None:
         raise ValueError("it is no object")
     try:
         return AutoCommitPolicy.from_json(given)
+    except BadPolicy as error:
+        raise ValueError(str(error)) from None
+
+
+def _account_budget(given: object) -> Budget | None:
+    if given is None or isinstance(given, Budget):
+        return given
+    try:
+        return Budget.from_json(given)
     except BadPolicy as error:
         raise ValueError(str(error)) from None
 
@@ -171,6 +181,11 @@ DefaultPolicy = Annotated[
     AutoCommitPolicy | None,
     PlainValidator(_default_policy),
     Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
+]
+AccountBudget = Annotated[
+    Budget | None,
+    PlainValidator(_account_budget),
+    Wanted('a JSON object such as {"usd": 5, "per": "day", "over": "skip"}, or @file', json=True),
 ]
 ModelNames = Annotated[
     Mapping[str, str],

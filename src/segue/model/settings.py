@@ -108,8 +108,6 @@ class Settings:
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:
             check_zone(self.timezone)
-        if self.account_budget is not None and not isinstance(self.account_budget, Budget):
-            raise BadSetting(f"account_budget is a Budget, got {self.account_budget!r}")
 
     @property
     def default_name(self) -> str | None:

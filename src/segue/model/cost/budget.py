@@ -56,12 +56,25 @@ class Over(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """At most `limit` of a unit in each period. In JSON `{"usd": 0.5, "per": "day", "over": "skip"}`."""
+    """How much scheduled runs may use in a period: `Budget("usd", 0.5, "day")`.
+
+    In JSON it is `{"usd": 0.5, "per": "day", "over": "skip"}`. `docs/guides/budgets.md` explains it. Raises
+    `BadPolicy` for a value that cannot be used.
+    """
 
     unit: Unit
+    """`usd`, `tokens` or `runs`."""
     limit: float
     per: Per
+    """`day`, `week` or `month`, in the zone of the session."""
     over: Over = Over.SKIP
+    """What happens to a slot for which there is no room: `skip`, `pause` or `ask`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", _member("unit", self.unit, Unit))
+        object.__setattr__(self, "limit", _limit(self.unit, self.limit))
+        object.__setattr__(self, "per", _member("per", self.per, Per))
+        object.__setattr__(self, "over", _member("over", self.over, Over))
 
     @property
     def amount(self) -> int:
@@ -83,9 +96,7 @@ class Budget:
                 f"a budget has one of usd, tokens and runs, with per and over, such as {_EXAMPLE}; "
                 f"got {quoted(dict(data))}"
             )
-        unit = units[0]
-        over = _member("over", data.get("over", Over.SKIP), Over)
-        return Budget(unit, _limit(unit, data[unit]), _member("per", data.get("per"), Per), over)
+        return Budget(units[0], data[units[0]], data.get("per"), data.get("over", Over.SKIP))  # type: ignore[arg-type]
 
 
 _EXAMPLE = '{"usd": 0.5, "per": "day", "over": "skip"}'
