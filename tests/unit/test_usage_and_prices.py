@@ -1,6 +1,7 @@
 """The usage of a run, and the prices of models."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def test_a_snapshot_with_a_price_of_its_own_keeps_it() -> None:
 
 def test_cached_tokens_cost_what_the_table_says() -> None:
     price = Price(input=1, output=5, cache_read=0.1, cache_write=1.25, cache_write_1h=2)
-    used = {
+    used: dict[str, Any] = {
         "input_tokens": 3_000_000,
         "output_tokens": 1_000_000,
         "cache_read_tokens": 1_000_000,

@@ -33,7 +33,7 @@ class UsageTotals:
         """Add one request; return the totals. `name`: what the model is called in the settings."""
         self._model = response.model_name or self._model
         self._requests[name or response.model_name or response.provider_name or "unnamed"] += 1
-        used = {name: getattr(response.usage, name) for name in TOKENS}
+        used: dict[str, Any] = {name: getattr(response.usage, name) for name in TOKENS}
         for each, count in used.items():
             self._counts[each] += count
         cost = self._cost_of(response, used)
@@ -50,7 +50,7 @@ class UsageTotals:
             figures["cost_usd"] = round(self._cost, 9)
         return figures | more
 
-    def _cost_of(self, response: ModelResponse, used: Mapping[str, int]) -> float | None:
+    def _cost_of(self, response: ModelResponse, used: Mapping[str, Any]) -> float | None:
         """Return the price in US dollars; None if it, or what was used, is unknown."""
         price = self._prices.of(f"{response.provider_name}:{response.model_name}")
         if price is None or not response.usage.has_values():

@@ -121,6 +121,8 @@ def job(data: JSON) -> records.RemoteJob:
         message=data["message"],
         mode=Mode(data["mode"]),
         view=View(data["view"]),
+        model=data["model"],
+        look=data["look"],
         policy=Policy.stored(data["policy"]),
         protected=data["protected"],
         next_runs=tuple(datetime.fromisoformat(each) for each in data["next_runs"]),

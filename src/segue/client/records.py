@@ -109,6 +109,10 @@ class RemoteJob:
     """What the agent is asked; for a job of the system, the name of its function."""
     mode: Mode
     view: View
+    model: str | None
+    """The name of its model; None: the default model of the server."""
+    look: str | None
+    """The name of the model that looks first."""
     policy: Policy
     protected: bool
     next_runs: Sequence[datetime]

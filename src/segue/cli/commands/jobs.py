@@ -44,6 +44,15 @@ DayShift = Annotated[Shift | None, typer.Option(help="The working day that a run
 Name = Annotated[str | None, typer.Option(help="The job's name. Default: the first line of the message.")]
 AskMode = Annotated[Mode | None, typer.Option(help="check sends nothing if the agent has nothing to report.")]
 AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent receives.")]
+AskModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="A name of SEGUE_MODELS. Default: that of the default model; '' when editing."
+    ),
+]
+LookModel = Annotated[
+    str | None, typer.Option("--look", help="With --mode check: a name of a cheaper model that looks first.")
+]
 PolicyFields = Annotated[
     list[str] | None, typer.Option("--policy", help="A field of the policy, such as late=skip. Repeatable.")
 ]
@@ -125,6 +134,8 @@ def add(
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
+    model: AskModel = None,
+    look: LookModel = None,
     policy: PolicyFields = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be made; store nothing.")
@@ -135,7 +146,13 @@ def add(
     async def job(kernel: "Kernel") -> "tuple[str, Trigger, Ask, dict[str, Any]]":
         key = await context.key(kernel, session)
         trigger = _on_days(await _trigger(kernel, context, key, schedule, timezone), days, shift)
-        action = Ask(check_text(message, "the message"), mode=mode or Mode.TURN, view=view or View.FULL)
+        action = Ask(
+            check_text(message, "the message"),
+            mode=mode or Mode.TURN,
+            view=view or View.FULL,
+            model=model,
+            look=look,
+        )
         options = {"name": name, "policy": _policy(policy, None), "limits": True, "owner": context.owner}
         return key, trigger, action, options
 
@@ -184,6 +201,8 @@ def edit(
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
+    model: AskModel = None,
+    look: LookModel = None,
     policy: PolicyFields = None,
 ) -> None:
     """Change the given fields of a job."""
@@ -197,7 +216,9 @@ def edit(
             found,
             name=name,
             trigger=_on_days(trigger, days, shift) if given else None,
-            action=changed_ask(found.job.action, message=message, mode=mode, view=view),
+            action=changed_ask(
+                found.job.action, message=message, mode=mode, view=view, **_models_given(model, look)
+            ),
             policy=_policy(policy, found.job.policy),
             limits=True,
         )
@@ -295,6 +316,11 @@ async def _load(kernel: "Kernel", context: CommandContext, job_id: str) -> "Owne
     return await kernel.jobs.load(job_id, kind=JobKind.CRON, owner=context.owner)
 
 
+def _models_given(model: str | None, look: str | None) -> dict[str, Any]:
+    """What is given of the two. An empty text takes the name away."""
+    return {name: value or None for name, value in (("model", model), ("look", look)) if value is not None}
+
+
 async def _get(kernel: "Kernel", context: CommandContext, job_id: str) -> "Job":
     return (await _load(kernel, context, job_id)).job
 
@@ -319,6 +345,8 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
         "message": getattr(job.action, "prompt", None),
         "mode": getattr(job.action, "mode", None),
         "view": getattr(job.action, "view", None),
+        "model": getattr(job.action, "model", None),
+        "look": getattr(job.action, "look", None),
         "next runs": f"{', '.join(slots)} {zone}" if slots else None,
         "last run": exact_time(job.last_run_at, zone),
         "last outcome": job.last_outcome,

@@ -43,11 +43,9 @@ def run_usage(stored: Mapping[str, Any] | None) -> RunUsage | None:
     if not stored:
         return None
     figures = normalised(stored)
-    cost = figures.get("cost_usd")
-    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
     return RunUsage(
-        requests=figures["requests"],
-        cost_usd=float(cost) if is_number and cost >= 0 else None,
+        requests=figures.get("requests", {}),
+        cost_usd=_cost(figures.get("cost_usd")),
         **{name: _count(figures.get(name)) for name in TOKENS},
     )
 
@@ -58,11 +56,16 @@ def normalised(figures: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(requests, Mapping):
         by_model = {str(name): _count(count) for name, count in requests.items()}
     else:
-        model = figures.get("model")
         count = _count(requests)
-        by_model = {str(model or UNNAMED): count} if count else {}
-    return {**figures, "requests": by_model}
+        by_model = {str(figures.get("model") or UNNAMED): count} if count else {}
+    return {**figures, "requests": by_model} if "requests" in figures else dict(figures)
 
 
 def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _cost(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    return None

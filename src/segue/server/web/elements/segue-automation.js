@@ -103,6 +103,7 @@ class Automation extends Part {
         h("p.next", { title: formatFull(next) }, this.next, more.length > 0 && h("span.then", then)),
       );
     }
+    if (job.model) lines.push(h("p.model", t(job.look ? "looks_then_runs_on" : "runs_on", job)));
     return lines;
   }
 
