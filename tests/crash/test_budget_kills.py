@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from segue.model.action import Ask
-from segue.model.cost.budget import Budget, Per, Unit
+from segue.model.cost.budget import Budget, BudgetUnit, Per
 from segue.model.policy import Policy
 from segue.store.queries import translate
 from segue.times.trigger import Every
@@ -35,7 +35,7 @@ async def test_kills_start_no_run_beyond_the_budget(postgres_url: str, tmp_path:
     ):
         policy = Policy(overlap="buffer_all", crash="rerun")  # type: ignore[arg-type]
         jobs = [await kernel.schedule("web:1", Every(1), Ask("work 150"), policy=policy) for _ in range(4)]
-        await kernel.sessions.set_budget("web:1", Budget(Unit.RUNS, K, Per.MONTH))
+        await kernel.sessions.set_budget("web:1", Budget(BudgetUnit.RUNS, K, Per.MONTH))
         workers = [doomed.start(runners=3) for _ in range(WORKERS)]
         await doomed.ready(*workers)
         for _ in range(KILLS):

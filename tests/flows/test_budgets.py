@@ -218,7 +218,8 @@ async def test_a_retried_run_counts_the_attempts_that_failed(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
     job = await hourly(kernel, {"tokens": 100_000, "per": "day"}, retries=1)
-    agent.script([Usage({"requests": 1, "input_tokens": 70}), 1], cost(None, 30))
+    failing: Any = [Usage({"requests": 1, "input_tokens": 70}), 1]
+    agent.script(failing, cost(None, 30))
     clock.advance(hours=1)
     await quiet(kernel)
     assert [row["settled"] for row in await reservations(kernel)] == [0], "it will be tried again"

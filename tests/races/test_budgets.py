@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from segue import Ask, Every, Kernel, Policy, Settings
-from segue.model.cost.budget import Budget, Per, Unit
+from segue.model.cost.budget import Budget, BudgetUnit, Per
 from segue.store.open import open_database
 from segue.store.queries import translate
 from segue.testing import ManualClock, ScriptedAgent, audit
@@ -17,8 +17,8 @@ TIMERS = 200 if LONG else 12
 HANDLES = 8 if LONG else 3
 """Databases that the kernels share, so that their connections suffice."""
 K = 7
-THREE = Budget(Unit.RUNS, 3, Per.DAY)
-SEVEN = Budget(Unit.RUNS, K, Per.DAY)
+THREE = Budget(BudgetUnit.RUNS, 3, Per.DAY)
+SEVEN = Budget(BudgetUnit.RUNS, K, Per.DAY)
 
 _started = translate("test.started", "SELECT COUNT(*) AS found FROM runs WHERE turn_id IS NOT NULL")
 _skipped = translate("test.skipped", "SELECT COUNT(*) AS found FROM runs WHERE outcome = 'skipped'")

@@ -9,7 +9,7 @@ from segue.kernel.transactions import budgets
 from segue.kernel.transactions.budgets import Scope, Spent
 from segue.kernel.workers.reserving import first_estimate, price_of, scoped
 from segue.model.action import Action, Ask
-from segue.model.cost.budget import Budget, Estimate, Unit, has_room, local_day, shown, window
+from segue.model.cost.budget import Budget, BudgetUnit, Estimate, has_room, local_day, shown, window
 from segue.model.cost.forecast import NO_RUNS
 from segue.model.policy import Policy
 from segue.model.records import Job, Session
@@ -47,14 +47,14 @@ class SessionBudget:
 
 async def check_price(context: ApiContext, policy: Policy | None, action: Action, job_id: str | None) -> None:
     """Raises `PriceUnknown` for a budget in US dollars that could not be kept."""
-    if policy is not None and policy.budget is not None and policy.budget.unit is Unit.USD:
+    if policy is not None and policy.budget is not None and policy.budget.unit is BudgetUnit.USD:
         past = await context.store.past_runs(job_id) if job_id else NO_RUNS
         if past.usd is None:
             price_of(context.settings, action)
 
 
 async def set_budget(context: ApiContext, session: Session, budget: Budget | None) -> None:
-    if budget is not None and budget.unit is Unit.USD:
+    if budget is not None and budget.unit is BudgetUnit.USD:
         price_of(context.settings, _ANY_ASK)
     await context.store.commit(_set, session.id, rows.to_text(budget.to_json()) if budget else None)
 
@@ -108,9 +108,9 @@ def warnings(context: ApiContext, job: Job, tokens: int) -> list[str]:
 
 
 def _first(context: ApiContext, job: Job, tokens: int) -> Estimate:
-    unit = job.policy.budget.unit if job.policy.budget else Unit.RUNS
+    unit = job.policy.budget.unit if job.policy.budget else BudgetUnit.RUNS
     try:
-        return first_estimate(context.settings, job.action, NO_RUNS, tokens, priced=unit is Unit.USD)
+        return first_estimate(context.settings, job.action, NO_RUNS, tokens, priced=unit is BudgetUnit.USD)
     except PriceUnknown:
         return Estimate()
 

@@ -29,7 +29,7 @@ _NEXT = 5
 
 
 async def forecast_session(context: ApiContext, session: Session, days: int) -> Forecast:
-    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MOST_DAYS:
+    if not 1 <= days <= MOST_DAYS:
         raise BadTime(f"a forecast is for 1 to {MOST_DAYS} days, got {days!r}")
     found = await all_jobs(context, session)
     jobs = [job for job in found if job.state is JobState.ACTIVE and not job.policy.unreadable]
@@ -115,4 +115,5 @@ def _prompt(job: Job, message: str, zone: str) -> str:
         mode=job.action.mode,
         to=job.action.to,
     )
-    return render(facts, job=job.name, message=message, now=job.slot).text
+    rendered = render(facts, job=job.name, message=message, now=job.slot)
+    return rendered.text if rendered else message

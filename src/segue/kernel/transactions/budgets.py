@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from segue.model.cost.budget import Budget, Estimate, Unit, has_room, no_room
+from segue.model.cost.budget import Budget, BudgetUnit, Estimate, has_room, no_room
 from segue.model.cost.past_runs import used
 from segue.model.cost.usage import run_usage
 from segue.model.decision import PassOver
@@ -97,7 +97,7 @@ def _rooms(asking: Reserving) -> dict[str, Value]:
     params: dict[str, Value] = {}
     for scope in Scope:
         scoped = by_scope.get(scope)
-        unit = scoped.budget.unit if scoped else Unit.RUNS
+        unit = scoped.budget.unit if scoped else BudgetUnit.RUNS
         room = scoped.budget.amount - asking.estimate.of(unit) if scoped else _ANY_ROOM
         since = scoped.since if scoped else _AFTER_ALL_DAYS
         params |= {f"{scope}_unit": str(unit), f"{scope}_since": since, f"{scope}_room": room}
@@ -128,7 +128,7 @@ def spent_in(scoped: ScopedBudget, scope_id: str) -> Transaction[Spent]:
     return _spent(found[0], scoped.budget.unit)
 
 
-def _spent(row: Row, unit: Unit) -> Spent:
+def _spent(row: Row, unit: BudgetUnit) -> Spent:
     return Spent(int(row[str(unit)]), int(row[f"{unit}_reserved"]))
 
 
@@ -169,7 +169,7 @@ def was_told(job: Job, scoped: ScopedBudget) -> Transaction[bool]:
 
 def raise_once(given_id: str, scope: Scope, scope_id: str, budget: Budget, day: str) -> Transaction[None]:
     """Give a budget as much again for the current period: a use below zero in its own scope only."""
-    amounts = {unit: -budget.amount if unit is budget.unit else 0 for unit in Unit}
+    amounts = {unit: -budget.amount if unit is budget.unit else 0 for unit in BudgetUnit}
     yield (
         queries.reservations.give,
         {
@@ -177,9 +177,9 @@ def raise_once(given_id: str, scope: Scope, scope_id: str, budget: Budget, day: 
             "job_id": scope_id if scope is Scope.JOB else "",
             "session_id": scope_id if scope is Scope.SESSION else "",
             "period": day,
-            "usd_micros": amounts[Unit.USD],
-            "tokens": amounts[Unit.TOKENS],
-            "runs": amounts[Unit.RUNS],
+            "usd_micros": amounts[BudgetUnit.USD],
+            "tokens": amounts[BudgetUnit.TOKENS],
+            "runs": amounts[BudgetUnit.RUNS],
         },
     )
 

@@ -7,7 +7,7 @@ from segue.errors import PriceUnknown
 from segue.kernel.transactions.budgets import Reserving, Scope, ScopedBudget
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Action, Ask, Say
-from segue.model.cost.budget import Budget, Estimate, Unit, local_day, window
+from segue.model.cost.budget import Budget, BudgetUnit, Estimate, local_day, window
 from segue.model.cost.past_runs import MICROS, PastRuns
 from segue.model.decision import DueSlot, Fire, skipped_instead
 from segue.model.settings import Settings
@@ -60,13 +60,13 @@ async def estimate_run(context: WorkerContext, due: DueJob, budgets: Sequence[Sc
     Raises `PriceUnknown` if a budget is in US dollars and neither past runs nor the model have a price.
     """
     units = {each.budget.unit for each in budgets}
-    if units == {Unit.RUNS}:
+    if units == {BudgetUnit.RUNS}:
         return Estimate()
     past = await context.store.past_runs(due.job.id)
-    if past.tokens is None or (Unit.USD in units and past.usd is None):
+    if past.tokens is None or (BudgetUnit.USD in units and past.usd is None):
         session = await context.store.session_by_id(due.job.session_id)
         return first_estimate(
-            context.settings, due.job.action, past, session.live.tokens, priced=Unit.USD in units
+            context.settings, due.job.action, past, session.live.tokens, priced=BudgetUnit.USD in units
         )
     return Estimate(usd_micros=ceil(past.usd.p95 * MICROS) if past.usd else 0, tokens=ceil(past.tokens.p95))
 
@@ -89,7 +89,7 @@ def price_of(settings: Settings, action: Action, tokens_in: int = 0) -> float:
     """What a run with so many tokens of prompt costs at most. Raises `PriceUnknown`."""
     name = getattr(action, "model", None)
     price, model = settings.price_of(name), settings.full_model(name)
-    cost = price and price.cost(input_tokens=tokens_in, output_tokens=OUTPUT_TOKENS)
+    cost = price.cost(input_tokens=tokens_in, output_tokens=OUTPUT_TOKENS) if price else None
     if cost is None:
         raise PriceUnknown(
             f"a budget in US dollars needs the price of its model, and that of {model or 'this agent'} is "

@@ -26,7 +26,7 @@ E = TypeVar("E", bound=StrEnum)
 _MOST = 1_000_000_000_000
 
 
-class Unit(StrEnum):
+class BudgetUnit(StrEnum):
     """What a budget counts."""
 
     USD = "usd"
@@ -62,7 +62,7 @@ class Budget:
     `BadPolicy` for a value that cannot be used.
     """
 
-    unit: Unit
+    unit: BudgetUnit
     """`usd`, `tokens` or `runs`."""
     limit: float
     per: Per
@@ -71,7 +71,7 @@ class Budget:
     """What happens to a slot for which there is no room: `skip`, `pause` or `ask`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "unit", _member("unit", self.unit, Unit))
+        object.__setattr__(self, "unit", _member("unit", self.unit, BudgetUnit))
         object.__setattr__(self, "limit", _limit(self.unit, self.limit))
         object.__setattr__(self, "per", _member("per", self.per, Per))
         object.__setattr__(self, "over", _member("over", self.over, Over))
@@ -79,7 +79,7 @@ class Budget:
     @property
     def amount(self) -> int:
         """The limit as a whole number of the unit in which uses are stored."""
-        return round(self.limit * MICROS) if self.unit is Unit.USD else int(self.limit)
+        return round(self.limit * MICROS) if self.unit is BudgetUnit.USD else int(self.limit)
 
     def to_json(self) -> dict[str, Any]:
         return {str(self.unit): self.limit, "per": str(self.per), "over": str(self.over)}
@@ -89,8 +89,8 @@ class Budget:
         """Raises `BadPolicy`."""
         if not isinstance(data, Mapping):
             raise BadPolicy(f"a budget is an object such as {_EXAMPLE}, got {quoted(data)}")
-        units = [unit for unit in Unit if data.get(unit) is not None]
-        unknown = [name for name in data if name not in (*Unit, "per", "over")]
+        units = [unit for unit in BudgetUnit if data.get(unit) is not None]
+        unknown = [name for name in data if name not in (*BudgetUnit, "per", "over")]
         if len(units) != 1 or unknown:
             raise BadPolicy(
                 f"a budget has one of usd, tokens and runs, with per and over, such as {_EXAMPLE}; "
@@ -109,8 +109,8 @@ class Estimate:
     usd_micros: int = 0
     tokens: int = 0
 
-    def of(self, unit: Unit) -> int:
-        return {Unit.USD: self.usd_micros, Unit.TOKENS: self.tokens, Unit.RUNS: 1}[unit]
+    def of(self, unit: BudgetUnit) -> int:
+        return {BudgetUnit.USD: self.usd_micros, BudgetUnit.TOKENS: self.tokens, BudgetUnit.RUNS: 1}[unit]
 
     def is_exceeded_by(self, used: "Estimate") -> bool:
         """Whether a run used so much more than it reserved that it is stopped."""
@@ -119,7 +119,7 @@ class Estimate:
 
 
 @positional
-class Window:
+class BudgetPeriod:
     """The current period of a budget: its first day, and when it began and ends."""
 
     first_day: str
@@ -132,7 +132,7 @@ def local_day(now: datetime, zone: str) -> str:
     return now.astimezone(ZoneInfo(zone)).date().isoformat()
 
 
-def window(per: Per, now: datetime, zone: str) -> Window:
+def window(per: Per, now: datetime, zone: str) -> BudgetPeriod:
     today = now.astimezone(ZoneInfo(zone)).date()
     match per:
         case Per.DAY:
@@ -143,7 +143,7 @@ def window(per: Per, now: datetime, zone: str) -> Window:
         case Per.MONTH:
             first = today.replace(day=1)
             following = (first + timedelta(days=32)).replace(day=1)
-    return Window(first.isoformat(), _midnight(first, zone), _midnight(following, zone))
+    return BudgetPeriod(first.isoformat(), _midnight(first, zone), _midnight(following, zone))
 
 
 def has_room(budget: Budget, used: int, needed: int) -> bool:
@@ -154,15 +154,19 @@ def no_room(budget: Budget, used: int, needed: int, *, of: str = "") -> str:
     """Why a slot is skipped: `budget: $0.48 of $0.50 used today, a run takes about $0.04`."""
     unit = budget.unit
     spent = f"{shown(unit, used)} of {shown(unit, budget.amount)}"
-    kind = {Unit.USD: "", Unit.TOKENS: " tokens", Unit.RUNS: " runs"}[unit]
-    takes = "" if unit is Unit.RUNS else f", a run takes about {shown(unit, needed)}"
+    kind = {BudgetUnit.USD: "", BudgetUnit.TOKENS: " tokens", BudgetUnit.RUNS: " runs"}[unit]
+    takes = "" if unit is BudgetUnit.RUNS else f", a run takes about {shown(unit, needed)}"
     return f"{REASON}{spent}{kind} used {_WHEN[budget.per]}{of}{takes}"
 
 
 def over_reservation(reserved: Estimate, spent: Estimate) -> str:
     """Why a running run is stopped: `budget: it used $0.09, more than twice the $0.04 it had reserved`."""
-    unit = Unit.USD if reserved.usd_micros and spent.usd_micros > 2 * reserved.usd_micros else Unit.TOKENS
-    kind = " tokens" if unit is Unit.TOKENS else ""
+    unit = (
+        BudgetUnit.USD
+        if reserved.usd_micros and spent.usd_micros > 2 * reserved.usd_micros
+        else BudgetUnit.TOKENS
+    )
+    kind = " tokens" if unit is BudgetUnit.TOKENS else ""
     took, held = shown(unit, spent.of(unit)), shown(unit, reserved.of(unit))
     return f"{REASON}it used {took}{kind}, more than twice the {held}{kind} it had reserved"
 
@@ -179,9 +183,9 @@ def over_budget(job: str, reason: str, budget: Budget) -> str:
             return f"{job}: skipped, {why}. Raise it for {_WHEN[budget.per]}?"
 
 
-def shown(unit: Unit, amount: int) -> str:
+def shown(unit: BudgetUnit, amount: int) -> str:
     """An amount for a sentence: `$0.48`, `12,000`."""
-    if unit is not Unit.USD:
+    if unit is not BudgetUnit.USD:
         return f"{amount:,}"
     dollars = amount / MICROS
     digits = 2 if dollars >= 0.1 or not amount else 4
@@ -200,8 +204,8 @@ def _midnight(day: date, zone: str) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone))
 
 
-def _limit(unit: Unit, value: object) -> float:
-    whole = unit is not Unit.USD
+def _limit(unit: BudgetUnit, value: object) -> float:
+    whole = unit is not BudgetUnit.USD
     number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     least = 1 if whole else 1 / MICROS
     # NaN is refused here too: every comparison with it is false.
@@ -218,5 +222,5 @@ def _member(name: str, value: object, kind: type[E]) -> E:
     raise BadPolicy(f"budget.{name} is one of {', '.join(kind)}; got {quoted(value)}")
 
 
-def units_of(budgets: Iterable[Budget]) -> frozenset[Unit]:
+def units_of(budgets: Iterable[Budget]) -> frozenset[BudgetUnit]:
     return frozenset(budget.unit for budget in budgets)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
+from zoneinfo import ZoneInfo
 
 from segue.model.action import Say
 from segue.model.cost.budget import Budget, Over, has_room, no_room, window
@@ -23,7 +24,7 @@ from segue.record import positional, record
 from segue.times.clock import to_moment
 from segue.times.days.working_days import Shift
 from segue.times.format import spoken
-from segue.times.trigger import Cron, Every, Idle, Trigger
+from segue.times.trigger import Cron, Every, Idle, RRule, Trigger
 
 MOST_DAYS = 366
 MOST_SLOTS = 5_000
@@ -33,6 +34,7 @@ _MOST_LOOKS = 50_000
 """A job that is put off looks again each minute."""
 
 _JUST = timedelta(milliseconds=1)
+_DAY = timedelta(days=1)
 _MEDIAN = "by the median length of past runs"
 
 
@@ -391,7 +393,8 @@ class _Play:
         count: int = 1,
         other: str | None = None,
     ) -> None:
-        note = clock_note(line.job, slot) or day_note(line.job, slot)
+        note = clock_note(line.job, slot) if _clocks_change(line.job.trigger, slot) else None
+        note = note or day_note(line.job, slot)
         self._slots.append(
             ForecastSlot(
                 job_id=line.job.id,
@@ -412,6 +415,14 @@ class _Play:
     def _look_again(self, line: _Line) -> None:
         if line.look_at is not None and line.look_at <= self._until:
             heappush(self._looks, (max(line.look_at, self._start), self._lines.index(line)))
+
+
+def _clocks_change(trigger: Trigger, slot: datetime) -> bool:
+    """Whether the clocks of its zone change within a day. On all other days there is nothing to note."""
+    if not isinstance(trigger, Cron | RRule) or trigger.tz is None:
+        return False
+    zone = ZoneInfo(trigger.tz)
+    return (slot - _DAY).astimezone(zone).utcoffset() != (slot + _DAY).astimezone(zone).utcoffset()
 
 
 def _slots_until(job: Job, now: datetime, until: datetime) -> int:

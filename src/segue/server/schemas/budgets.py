@@ -6,7 +6,7 @@ from typing import Literal, cast
 from pydantic import BaseModel, Field
 
 from segue.kernel.api.budgets import BudgetNow, SessionBudget
-from segue.model.cost.budget import Unit
+from segue.model.cost.budget import BudgetUnit
 from segue.model.cost.past_runs import MICROS
 from segue.server.schemas.automations import BudgetIn
 from segue.server.schemas.body import Body
@@ -72,5 +72,5 @@ def _amounts(now: BudgetNow | None) -> AmountsOut:
     )
 
 
-def _in_unit(unit: Unit, amounts: Sequence[int]) -> list[float]:
-    return [amount / MICROS if unit is Unit.USD else amount for amount in amounts]
+def _in_unit(unit: BudgetUnit, amounts: Sequence[int]) -> list[float]:
+    return [amount / MICROS if unit is BudgetUnit.USD else amount for amount in amounts]
