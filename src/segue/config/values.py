@@ -25,7 +25,7 @@ class CacheTtl(StrEnum):
 
     FIVE_MINUTES = "5m"
     ONE_HOUR = "1h"
-    """Dearer to write, for jobs that run less often."""
+    """It costs more to write, for jobs that run less often."""
 
 
 class Strict(BaseModel):
