@@ -26,7 +26,7 @@ class CacheTtl(StrEnum):
 
     FIVE_MINUTES = "5m"
     ONE_HOUR = "1h"
-    """Writing costs more; for jobs that run less often."""
+    """It costs more to write, for jobs that run less often."""
 
 
 class Strict(BaseModel):

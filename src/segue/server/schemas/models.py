@@ -15,7 +15,7 @@ class PriceOut(BaseModel):
     cache_write: float | None
 
 
-class ModelOut(BaseModel):
+class NamedModelOut(BaseModel):
     name: str = Field(description="What `model` and `look` of an automation may be.", examples=["fast"])
     model: str = Field(description="The provider and its name of the model.", examples=["openai-chat:gpt-4o"])
     default: bool = Field(description="An automation that is made without a model gets this one.")
@@ -23,7 +23,7 @@ class ModelOut(BaseModel):
 
 
 class ModelsOut(BaseModel):
-    models: list[ModelOut]
+    models: list[NamedModelOut]
     prices_date: str = Field(description="The date of the price table.", examples=["2026-11-17"])
 
 
@@ -31,7 +31,7 @@ def models_out(settings: Settings) -> ModelsOut:
     default = settings.default_name
     return ModelsOut(
         models=[
-            ModelOut(
+            NamedModelOut(
                 name=name,
                 model=full,
                 default=name == default,
