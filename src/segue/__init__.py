@@ -34,6 +34,7 @@ from segue.model.channel import (
     Stored,
     Unreachable,
 )
+from segue.model.cost.budget import Budget
 from segue.model.files import File
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
 from segue.model.records import (
@@ -84,6 +85,7 @@ __all__ = [
     "At",
     "Attach",
     "AutoCommitPolicy",
+    "Budget",
     "Busy",
     "Call",
     "CallType",

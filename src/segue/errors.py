@@ -11,6 +11,7 @@ SegueError
 │   │   └── UnknownDays  a set of working days that does not exist
 │   ├── BadDays          a set of working days: its name or its calendar file
 │   │   └── NeverWorks   a set without a working day in the next year
+│   ├── UnknownModel     a model that no setting names
 │   ├── BadPolicy        a policy
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
@@ -112,8 +113,20 @@ class NeverWorks(BadDays):
     code = "never"
 
 
+class UnknownModel(Invalid):
+    """A job names a model that is not in `Settings.models`."""
+
+    code = "unknown_model"
+
+
 class BadPolicy(Invalid):
     code = "bad_policy"
+
+
+class PriceUnknown(Invalid):
+    """A budget in US dollars needs the price of the model."""
+
+    code = "price_unknown"
 
 
 class BadRecall(Invalid):

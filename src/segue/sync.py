@@ -82,6 +82,8 @@ class BlockingJobs(BlockingPart[JobsApi]):
     skip = BlockingCall(JobsApi.skip)
     delete = BlockingCall(JobsApi.delete)
     explain = BlockingCall(JobsApi.explain)
+    preview = BlockingCall(JobsApi.preview)
+    forecast = BlockingCall(JobsApi.forecast)
     pending = BlockingCall(JobsApi.pending)
     protected = BlockingCall(JobsApi.protected)
     list = BlockingCall(JobsApi.list)

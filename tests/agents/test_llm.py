@@ -1,5 +1,8 @@
 """Model agent with a fake provider: what is sent, what comes back, what the log holds."""
 
+import re
+from typing import Any
+
 from segue import Ask, Every, Owner
 from segue.agents.llm import ModelLimits
 from segue.agents.tools.arguments import flat
@@ -30,20 +33,28 @@ async def test_an_answer_streams_through_a_turn(open_harness: OpenHarness, diale
     turn = await harness.ask("Hi")
     assert (turn.outcome, turn.reply) == (Outcome.OK, "Hello there."), turn.error
     assert turn.usage is not None
-    assert (turn.usage["input_tokens"], turn.usage["output_tokens"], turn.usage["requests"]) == (11, 7, 1)
+    assert (turn.usage["input_tokens"], turn.usage["output_tokens"]) == (11, 7)
+    assert turn.usage["requests"] == {turn.usage["model"]: 1}
     assert turn.usage["cost_usd"] > 0
-    assert turn.usage["prompt"] == "agent.system@1"
+    assert turn.usage["prompt"] == "agent.system@2"
     (asked,) = harness.provider.asked
     assert asked.body["stream"] is True
-    assert words_sent(asked.body)[-1] == ("user", "Hi")
+    assert asked_last(asked.body) == "Hi"
+
+
+def asked_last(body: dict[str, Any]) -> str:
+    """The last message. One of Anthropic's has the note of the turn before it."""
+    role, text = words_sent(body)[-1]
+    assert role == "user"
+    return re.sub(r"^\(Note for this turn[^)]*\([^)]*\)[^)]*\)\n", "", text)
 
 
 async def test_the_model_is_told_who_and_when_it_is(open_harness: OpenHarness, dialect: str) -> None:
     harness = await open_harness(dialect, tools=[LOOK])
     await harness.ask("Hi")
-    (role, system), *_ = words_sent(harness.provider.asked[0].body)
-    assert role == "system"
-    assert "in Europe/Berlin" in system
+    (role, system), (noted, note), *_ = words_sent(harness.provider.asked[0].body)
+    assert (role, noted) == ("system", "user")
+    assert "It is now Monday, 16 November 2026, 10:00 (UTC+0100) in Europe/Berlin." in note
     assert "You have tools: weather." in system
     assert CHAT in system
 
@@ -53,11 +64,9 @@ async def test_the_history_is_sent_before_what_is_asked(open_harness: OpenHarnes
     harness.provider.script(says("I will."))
     await harness.ask("Remember seven.")
     await harness.ask("Which number?")
-    assert words_sent(harness.provider.asked[1].body)[1:] == [
-        ("user", "Remember seven."),
-        ("assistant", "I will."),
-        ("user", "Which number?"),
-    ]
+    body = harness.provider.asked[1].body
+    assert words_sent(body)[1:3] == [("user", "Remember seven."), ("assistant", "I will.")]
+    assert asked_last(body) == "Which number?"
 
 
 async def test_a_tool_is_announced_then_run_then_its_result_returned(
@@ -76,13 +85,13 @@ async def test_a_tool_is_announced_then_run_then_its_result_returned(
     assert (called.type, called.body["result"], called.body["error"]) == ("tool_call", "Rain in Ulm.", None)
     assert called.body["call_id"] == started.body["call_id"] == "call_1"
     assert "Rain in Ulm." in words_sent(harness.provider.asked[1].body)[-1][1]
-    assert calls_and_results(harness.provider.asked[1].body) == [
+    assert calls_and_results(harness.provider.asked[1].body)[-3:] == [
         ("user", None),
         ("assistant", "call_1"),
         ("result", "call_1"),
     ]
     assert turn.usage is not None
-    assert (turn.usage["requests"], turn.usage["input_tokens"]) == (2, 22)
+    assert (turn.usage["requests"], turn.usage["input_tokens"]) == ({turn.usage["model"]: 2}, 22)
 
 
 async def test_the_tools_are_offered_with_their_schemas(open_harness: OpenHarness) -> None:
@@ -160,7 +169,7 @@ async def test_a_cron_prompt_is_the_turns_user_message(open_harness: OpenHarness
     sent = words_sent(harness.provider.asked[-1].body)
     assert sent[-1][0] == "user"
     assert sent[-1][1].endswith("Read the build log.")
-    assert "the job “build”" in sent[0][1]
+    assert "this turn was started by the job “build”" in "\n".join(text for _, text in sent[3:])
 
 
 async def test_a_recall_is_a_system_message_after_the_history(open_harness: OpenHarness) -> None:
@@ -171,7 +180,8 @@ async def test_a_recall_is_a_system_message_after_the_history(open_harness: Open
     await quiet(harness.kernel)
     sent = words_sent(harness.provider.asked[-1].body)
     assert sent[1:3] == [("user", "Hi"), ("assistant", "ok")]
-    [(role, words)] = sent[3:]
+    [(noted, _), (role, words)] = sent[3:]
+    assert noted == "user"
     assert (role, words.rpartition("\n\n")[2]) == ("system", "Ask how the talk went.")
 
 
@@ -182,7 +192,8 @@ async def test_a_recall_reaches_a_provider_that_has_no_system_messages(open_harn
     await quiet(harness.kernel)
     sent = words_sent(harness.provider.asked[-1].body)
     assert "Say good morning." in "\n".join(text for _, text in sent)
-    assert [role for role, _ in sent[1:]] == ["user"]
+    assert [role for role, _ in sent[1:]] == ["user", "system"]
+    assert "Say good morning." not in sent[0][1]
 
 
 async def test_a_tool_acts_for_the_owner_of_its_session(open_harness: OpenHarness) -> None:

@@ -127,3 +127,17 @@ async def test_ended_and_system_jobs_are_listed_on_request(segue: Segue) -> None
     assert (await segue("jobs", "list", "web:1")).out == "Nothing is scheduled in web:1.\n"
     assert "What is new?  ended" in (await segue("jobs", "list", "web:1", "--ended")).out
     assert "beat  active" in (await segue("jobs", "list", "web:1", "--system")).out
+
+
+async def test_a_dry_run_and_a_forecast_store_nothing(segue: Segue) -> None:
+    shown = await segue("jobs", "add", "web:1", "What is new?", *WEEKDAYS, "--dry-run")
+    assert shown.code == 0, shown.err
+    assert "Nothing was stored." in shown.out
+    await add(segue, "--name", "report")
+    told = await segue("jobs", "forecast", "web:1", "--days", "14")
+    assert "14 days: 10 runs" in told.out
+    found = json.loads((await segue("jobs", "forecast", "web:1", "--days", "14", "--json")).out)
+    assert found["total"]["runs"] == 10
+    refused = await segue("jobs", "forecast", "web:1", "--days", "400")
+    assert refused.code == 2
+    assert "1 to 366 days" in refused.err

@@ -289,6 +289,14 @@ class PlainHttp:
         given = {field: value for field, value in body.items() if value is not None}
         return named(await self.request("POST", f"/sessions/{quote(key)}/automations", given))
 
+    async def job_forecast(self, key: str, *, days: int = 30) -> Any:
+        return named(await self.request("GET", f"/sessions/{quote(key)}/forecast", days=days))
+
+    async def job_preview(self, key: str, trigger: Any, action: Any) -> Any:
+        body = {"message": action.prompt, "schedule": _schedule(trigger)}
+        data = await self.request("POST", f"/sessions/{quote(key)}/automations", body, dry_run="true")
+        return named(data | {"next": data["next_runs"]})
+
     async def job_get(self, job_id: str) -> Any:
         return named(await self.request("GET", f"/automations/{job_id}"))
 

@@ -95,6 +95,15 @@ async def test_a_job_is_made_changed_paused_skipped_explained_and_deleted(
     assert await face.jobs.list(KEY) == []
 
 
+async def test_a_forecast_counts_the_runs_to_come(face: Any) -> None:
+    await face.schedule(KEY, Every(3600), Ask("What is new?"), name="news")
+    found = await face.jobs.forecast(KEY, days=2)
+    assert (len(found.slots), found.listed, found.slots[0].verdict) == (48, True, "run")
+    shown = await face.jobs.preview(KEY, NINE, Ask("What is new?"))
+    assert (len(shown.next), shown.prompt_tokens > 0) == (5, True)
+    assert len(await face.jobs.list(KEY)) == 1
+
+
 async def test_a_job_that_is_due_runs_in_its_session(face: Any, agent: ScriptedAgent) -> None:
     agent.script("Nothing new.")
     job = await face.schedule(KEY, At("in 1 second"), Ask("What is new?"), name="news")

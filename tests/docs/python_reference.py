@@ -50,7 +50,7 @@ SECTIONS = {
         "At() Every() Phase Cron() RRule() Idle() Trigger",
     ),
     "What": ("", "Ask() Say() Call() View"),
-    "How": ("", "Policy() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() Settings()"),
+    "How": ("", "Policy() Budget() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() Settings()"),
     "Agents and channels": (
         "",
         "Agent OpenTurn current_turn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() "

@@ -15,6 +15,7 @@ SOURCE = ROOT / "src" / "segue"
 BEGIN, END = "<!-- tree -->\n", "<!-- end of tree -->\n"
 
 WITHOUT_TEXT = {
+    "model/cost/prices.json": "Built-in prices of models, made from the library genai-prices.",
     "py.typed": "Marker: the package has type annotations.",
     "server/web": "The web page: custom elements without a build step.",
     "server/web/elements": "Custom elements, one file each.",

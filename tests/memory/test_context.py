@@ -1,12 +1,14 @@
 """Model context: the summary, the messages since, matching memories, and the last run of each job."""
 
+from dataclasses import replace
+
 import pytest
 
 from segue import Ask, At, Every, JobKind, Kernel, Source
 from segue.errors import Invalid
-from segue.memory.model_context import apply_view, fold_runs
+from segue.memory.model_context import _newest, apply_view, fold_runs
 from segue.model.action import View
-from segue.model.transcript import Message
+from segue.model.transcript import Message, Note
 from segue.testing import ManualClock, ScriptedAgent, quiet
 
 CHAT = "web:1"
@@ -43,10 +45,12 @@ async def test_after_everything_is_committed_a_turn_answers_from_memory(
     assert (await kernel.sessions.overview(CHAT)).message_count == 0
     await kernel.receive(CHAT, "What is the door code?")
     await quiet(kernel)
-    ((role, notes),) = given(agent)
-    assert role == "system"
+    roles, (summary, notes) = zip(*given(agent), strict=True)
+    assert roles == ("system", "system")
+    assert "4711" in summary
     assert "4711" in notes
     assert "not instructions" in notes
+    assert [message.note for message in agent.asked[-1].history] == [Note.SUMMARY, Note.MEMORIES]
 
 
 async def test_a_recall_answers_from_memory_in_another_session(
@@ -91,12 +95,49 @@ def days(count: int) -> list[Message]:
     ]
 
 
-def test_older_occurrences_of_a_job_are_one_line() -> None:
-    shown = fold_runs(days(15))
-    assert [message.content for message in shown] == [
-        "(monitor ×15, last changed 07 Jan)\n\nIs the disk full?",
+def lines(messages: list[Message]) -> list[str]:
+    return [message.content for message in messages]
+
+
+def test_ten_occurrences_of_a_job_are_folded_into_one() -> None:
+    assert lines(fold_runs(days(20))) == [
+        "(monitor ×20, last changed 07 Jan)\n\nIs the disk full?",
         "all is well",
     ]
+
+
+def test_between_two_steps_the_history_only_grows() -> None:
+    before = lines(fold_runs(days(20)))
+    for count in range(21, 30):
+        now = lines(fold_runs(days(count)))
+        assert now[: len(before)] == before
+        assert len(now) == len(before) + 2
+        before = now
+    assert len(fold_runs(days(30))) == 2
+
+
+def test_occurrences_before_a_commit_are_folded() -> None:
+    shown = fold_runs(days(15), committed_at=86_400_000 * 13)
+    assert lines(shown)[0].startswith("(monitor ×13, last changed")
+    assert len(shown) == 2 + 2 * 2
+
+
+def test_long_answers_are_folded_earlier() -> None:
+    talk = [replace(message, content=message.content + "x" * 1_000) for message in days(9)]
+    assert len(fold_runs(talk)) == 2
+
+
+def test_a_low_limit_folds_earlier() -> None:
+    assert len(fold_runs(days(9), limit=20)) == 2 + 2 * 4
+
+
+def test_of_many_old_messages_a_block_is_left_out_at_a_time() -> None:
+    """The first message that is given stays for many turns."""
+    starts = {
+        _newest([said(None, seq, "user", "hello") for seq in range(1, last)], 200)[0].seq
+        for last in range(300, 400)
+    }
+    assert starts == {128, 256}
 
 
 def test_users_messages_between_runs_stay() -> None:

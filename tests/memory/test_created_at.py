@@ -86,7 +86,7 @@ async def test_context_and_search_say_when_something_was_said(kernel: Kernel) ->
     found = await kernel.memory.search("the parrot in the summer of 2024")
     assert found[0].memory.created_at == SAID.timestamp() * 1000
     context = await kernel.memory.context(CHAT, asked="Where do I live, and the parrot?")
-    notes = context.as_messages()[0].content
+    notes = context.as_messages()[-1].content
     assert "I live in Rome. (14 Jul 2024)" in notes
     assert "(14 Jul 2024)\nuser: I live in Rome." in notes
 

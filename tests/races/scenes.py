@@ -18,7 +18,7 @@ from segue.model.action import Ask
 from segue.model.decision import End, Fire
 from segue.model.policy import Policy
 from segue.model.records import Ids, Job, Lookup, Owner, Source, run_id
-from segue.model.states import JobKind, JobState, WhenBusy
+from segue.model.states import JobKind, JobState, Outcome, WhenBusy
 from segue.store.database import Transaction
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import At, Every
@@ -115,7 +115,7 @@ def settled(held: HeldLane) -> Transaction[Result[None]]:
     return settle.settle(held, closure.answered("done", {}), NOW)
 
 
-def fires(job: Job, *, unified: bool = False) -> Transaction[Result[None] | None]:
+def fires(job: Job, *, unified: bool = False) -> Transaction[Result[Outcome | None] | None]:
     """Fires the job's due slot, as the timer does."""
     repeats = job.trigger.next_after(to_moment(NOW))
     slot = Fire(slot=to_moment(NOW), next=repeats, end=None if repeats else End.RAN_ONCE)

@@ -18,7 +18,7 @@ from segue.model.action import Say
 from segue.model.channel import Receipt
 from segue.model.decision import End, Fire
 from segue.model.records import Delivery, Job, Source, run_id
-from segue.model.states import JobKind, JobState
+from segue.model.states import JobKind, JobState, Outcome
 from segue.store.database import Transaction
 from segue.times.clock import to_moment
 from segue.times.trigger import At
@@ -57,7 +57,7 @@ def written(scene: Scene, text: str, at: int, *, replaces: bool = False) -> Tran
     return scheduled_messages.create(scene.owner, scene.key, job, facts, new_session_id=ids(NOW))
 
 
-def comes_due(job: Job) -> Transaction[Result[None] | None]:
+def comes_due(job: Job) -> Transaction[Result[Outcome | None] | None]:
     source = Source(kind="scheduled_send", job_id=job.id, label=job.name, run_id=run_id(job.id, NOW))
     parcel = OutgoingMessage(delivery_id=f"{NOW:012x}{job.id}", content=job.name, source=source)
     return fire.fire(job, Fire(slot=to_moment(NOW), next=None, end=End.RAN_ONCE), parcel, NOW)

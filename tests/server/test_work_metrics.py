@@ -62,6 +62,7 @@ async def test_turns_runs_and_deliveries_are_counted_by_outcome(database_url: st
         "segue_deliveries_total{telegram,sent}": 2,
         "segue_tokens_total{input,user}": 12,
         "segue_tokens_total{output,user}": 3,
+        "segue_prompt_tokens_total{false}": 12,
         "segue_cost_usd_total{user}": 0.25,
     }
     assert found["segue_run_lateness_seconds_count{cron}"] == 2

@@ -10,7 +10,7 @@ from segue.store.store import Store
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import At, Cron, Every, Phase
 from tests.simulation import observer
-from tests.simulation.clients import Promise
+from tests.simulation.clients import RUNS_A_DAY, Promise
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Scenario
@@ -46,6 +46,11 @@ _unarmed = translate(
     "check.unarmed",
     """SELECT jobs.id FROM jobs JOIN sessions ON sessions.id = jobs.session_id
        WHERE jobs.state = 'active' AND jobs.next_at IS NULL AND sessions.unarmed = 0""",
+)
+_used = translate(
+    "check.used",
+    """SELECT period, SUM(runs) AS runs, SUM(1 - settled) AS unsettled FROM reservations
+       WHERE job_id = :job_id GROUP BY period""",
 )
 _sent = translate("check.sent", "SELECT id, channel, state FROM deliveries")
 _dump = {
@@ -91,6 +96,7 @@ async def final(scenario: "Scenario") -> list[str]:
     wrong += await _acts_done_twice(scenario)
     wrong += await _orders(scenario)
     wrong += await _deliveries(scenario)
+    wrong += await _budgets(scenario)
     wrong += _starts_after_the_end(scenario)
     wrong += [
         f"{machine.host.name} still waits for {turn_id}"
@@ -112,6 +118,17 @@ async def _messages(scenario: "Scenario") -> list[str]:
         for turn_id, (owner, key, words) in scenario.clients.turns.items()
         if turn_id not in ended and (owner, key) not in scenario.clients.deleted
     ]
+
+
+async def _budgets(scenario: "Scenario") -> list[str]:
+    """No job started more runs in a day than its budget has, and all reservations are settled."""
+    wrong = []
+    for promise in scenario.clients.jobs.values():
+        for row in await scenario.database.read(_used, {"job_id": promise.job.id}):
+            beyond = promise.job.policy.budget == RUNS_A_DAY and row["runs"] > RUNS_A_DAY.limit
+            if row["unsettled"] or (beyond and not promise.touched):
+                wrong.append(f"{promise.job.id} has {row['runs']} runs on {row['period']}: {dict(row)}")
+    return wrong
 
 
 async def _words(scenario: "Scenario") -> Iterable[str]:

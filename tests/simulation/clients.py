@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from segue.errors import Conflict, Invalid, NotFound, StoreError
 from segue.kernel.kernel import Kernel
 from segue.model.action import Action, Ask, Call, Say
+from segue.model.cost.budget import Budget, BudgetUnit, Over, Per
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
 from segue.model.records import Job, Owner
 from segue.model.states import JobKind, WhenBusy
@@ -23,6 +24,8 @@ from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
 if TYPE_CHECKING:
     from tests.simulation.scenario import Machine, Scenario
 
+RUNS_A_DAY = Budget(BudgetUnit.RUNS, 2, Per.DAY)
+TOKENS_A_DAY = Budget(BudgetUnit.TOKENS, 20_000, Per.DAY, Over.ASK)
 EXPECTED = (Conflict, Invalid, NotFound, StoreError)
 """Errors that a call may raise instead."""
 
@@ -169,6 +172,7 @@ class Clients:
             timeout_seconds=rng.choice((3, 10)),
             crash=rng.choice(list(Crash)),
             catch_up=rng.choice((1, 10)),
+            budget=rng.choice((None, None, None, RUNS_A_DAY, TOKENS_A_DAY)),
         )
 
     def _some_job(self) -> Promise:

@@ -95,6 +95,17 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO session_budgets (session_id, budget)
+    SELECT 'session-' || n, '{"runs":1,"per":"day"}'
+    FROM numbers
+    """,
+    """
+    INSERT INTO reservations (run_id, job_id, session_id, account, period, usd_micros, tokens, settled)
+    SELECT 'run-' || n, 'job-' || (n / 4), 'session-' || (n / 40), 'account-' || (n % 3),
+           CAST(10000 + n AS TEXT), 1, 1, CASE WHEN n % :rare > 1 THEN 1 ELSE 0 END
+    FROM numbers
+    """,
+    """
     INSERT INTO guests (channel, sender, code, came_at)
     SELECT 'channel-' || (n % 3), 'sender-' || n, 'code-' || n, n
     FROM numbers

@@ -47,6 +47,7 @@ GUESSES = {
     "sessions.overviews_in_account": "the same",
     "tasks.prune_completed": "the same of tasks",
     "tasks.prune_failed": "and of these",
+    "reservations.prune": "and of reservations",
 }
 """Queries that walk a table in the plan for any values, so expensive that PostgreSQL does not keep it."""
 
@@ -89,6 +90,12 @@ VALUES = {
     "holder": "worker",
     "name": "request-1",
     "limit": "100",
+    "reservations.since": "29990",
+    "job_since": "29990",
+    "session_since": "29990",
+    "account_since": "29990",
+    "reservations.before": "10010",
+    "period": "29999",
 }
 """Values of parameters by name. Of the others, `…_id` names a row and the rest are moments."""
 

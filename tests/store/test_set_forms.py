@@ -41,6 +41,7 @@ TURN: Params = {
     "now": 5,
     "metadata": None,
     "parts": None,
+    "reserved": None,
 }
 END: Params = {
     "state": "done",

@@ -23,6 +23,7 @@ def test_an_empty_policy_has_the_defaults_of_the_contract() -> None:
         "timeout_seconds": 900,
         "crash": "auto",
         "catch_up": 10,
+        "budget": None,
     }
 
 

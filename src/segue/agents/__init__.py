@@ -6,6 +6,7 @@ Importing this package is cheap: `make_agent` imports the model library only whe
 from typing import TYPE_CHECKING
 
 from segue.agents.current_agent import ConnectedModel, CurrentAgent, CurrentExtractor
+from segue.agents.named_models import NamedModels
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.fetch import fetch_tool
@@ -30,20 +31,22 @@ if TYPE_CHECKING:
 
 def make_agent(configuration: "Configuration") -> Agent:
     """Return the agent that the settings name; if they name none, one that follows the page's settings."""
-    tools = registry_of(configuration)
+    tools, named = registry_of(configuration), NamedModels(configuration.models)
     if configuration.model is None:
         stored = configuration.stored_model
-        if stored is None:
+        if stored is None and not configuration.models:
             return OfflineAgent(tools)
         model = ConnectedModel(stored, private=configuration.fetch_private)
-        return CurrentAgent(model, tools, steps=configuration.model_steps)
+        limits = {"steps": configuration.model_steps, "cache_ttl": configuration.cache_ttl}
+        return CurrentAgent(model, tools, named=named, limits=limits)
     with needed_for(f"the model {configuration.model!r}", "model"):
         from segue.agents.llm import ModelAgent, ModelLimits, load_model
 
     return ModelAgent(
         load_model(configuration.model),
         tools=tools,
-        limits=ModelLimits(steps=configuration.model_steps),
+        named=named,
+        limits=ModelLimits(steps=configuration.model_steps, cache_ttl=configuration.cache_ttl),
     )
 
 
@@ -83,7 +86,7 @@ def make_evaluation(configuration: "Configuration") -> EvaluateResponse:
 def registry_of(configuration: "Configuration") -> Registry:
     """Return the tools that the settings allow."""
     tools = [
-        cron_tool(),
+        cron_tool(configuration.models),
         *recall_tools(),
         *message_tools(),
         zone_tool(),

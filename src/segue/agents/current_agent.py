@@ -5,11 +5,12 @@ every process that shares the data folder. A running turn ends with the model th
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
+from segue.agents.named_models import NamedModels
 from segue.agents.offline import OfflineAgent
 from segue.agents.tools.registry import Registry
 from segue.errors import AgentFailed, BadSetting
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class ConnectedModel:
-    """The model of the stored connection; made again when the connection has changed."""
+    """The model of the stored connection; made again when it has changed. None: there is never one."""
 
-    def __init__(self, stored: "StoredModel", *, private: bool) -> None:
+    def __init__(self, stored: "StoredModel | None", *, private: bool) -> None:
         self._stored = stored
         self._private = private
         self._version: Version | None = None
@@ -42,15 +43,17 @@ class ConnectedModel:
     async def get(self) -> "Model | None":
         """Return the model, or None if none is connected. Raises `AgentFailed` if it cannot be used."""
         async with self._lock:
+            if self._stored is None:
+                return None
             version = self._stored.version()
             if version != self._version:
-                self._model = await self._made()
+                self._model = await self._made(self._stored)
                 self._version = version
             return self._model
 
-    async def _made(self) -> "Model | None":
+    async def _made(self, stored: "StoredModel") -> "Model | None":
         try:
-            connection = self._stored.read()
+            connection = stored.read()
         except BadSetting as error:
             raise AgentFailed(
                 str(error), shown="The connected model cannot be read. Connect it again.", code=error.code
@@ -68,10 +71,13 @@ class ConnectedModel:
 class CurrentAgent:
     reports_tools = True
 
-    def __init__(self, model: ConnectedModel, tools: Registry, *, steps: int) -> None:
+    def __init__(
+        self, model: ConnectedModel, tools: Registry, *, named: NamedModels, limits: Mapping[str, Any]
+    ) -> None:
         self._model = model
         self._tools = tools
-        self._steps = steps
+        self._named = named
+        self._limits = limits
         self._offline = OfflineAgent(tools)
 
     async def __aenter__(self) -> Self:
@@ -80,6 +86,7 @@ class CurrentAgent:
 
     async def __aexit__(self, *raised: Any) -> None:
         await self._tools.__aexit__(*raised)
+        await self._named.close()
         await self._model.close()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
@@ -89,11 +96,12 @@ class CurrentAgent:
 
     async def _answer(self, turn: OpenTurn) -> Any:
         model = await self._model.get()
-        if model is None:
+        if model is None and turn.model is None and turn.look is None:
             return self._offline.answer(turn)
         from segue.agents.llm import ModelAgent, ModelLimits
 
-        return ModelAgent(model, tools=self._tools, limits=ModelLimits(steps=self._steps)).answer(turn)
+        limits = ModelLimits(**self._limits)
+        return ModelAgent(model, tools=self._tools, named=self._named, limits=limits).answer(turn)
 
 
 class CurrentExtractor:

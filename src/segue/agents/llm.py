@@ -16,7 +16,7 @@ import logging
 import os
 import random
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +29,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import (
+    CachePoint,
     InstructionPart,
     ModelResponse,
     ModelResponseStreamEvent,
@@ -48,14 +49,19 @@ from pydantic_ai.tools import ToolDefinition
 from segue.agents.failures import check_complete, is_transient, to_agent_failed
 from segue.agents.fast_openai import use_fast_transform
 from segue.agents.model_messages import Conversation
-from segue.agents.prompt import SYSTEM, system_prompt
+from segue.agents.named_models import NamedModels
+from segue.agents.prompt import SYSTEM, found_note, system_prompt, turn_note
+from segue.agents.prompt_cache import after_history, after_instructions
 from segue.agents.tools.registry import Registry, Tool, Toolbox, ToolContext
 from segue.agents.usage import UsageTotals
 from segue.config.stored_model import ADDRESSES, ModelProvider
-from segue.errors import BadSetting, ModelKeyMissing
+from segue.config.values import CacheTtl
+from segue.errors import AgentFailed, BadSetting, ModelKeyMissing
 from segue.model.agent import Delta, OpenTurn, Text, Thinking, Usage
+from segue.model.evaluation import says_nothing
 from segue.model.policy import backoff
-from segue.record import record
+from segue.model.prompts import QUIET
+from segue.record import positional, record
 from segue.times.clock import Clock
 
 if TYPE_CHECKING:
@@ -64,6 +70,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _KEY_VARIABLE = re.compile(r"`(\w+_API_KEY)`")
 """The variable that the model library names when a key is missing."""
+_NOT_CONNECTED = "No model is connected that could answer this. Connect one in the settings."
 
 
 @record
@@ -77,6 +84,8 @@ class ModelLimits:
     """The longest gap between two pieces of an answer."""
     longest_pause_seconds: float = 60
     """If a provider asks for a longer pause, the request is not retried."""
+    cache_ttl: CacheTtl = CacheTtl.FIVE_MINUTES
+    """How long a provider that is asked for it keeps its cache of a request."""
 
 
 def load_model(name: str) -> Model:
@@ -113,51 +122,108 @@ def _provider(name: str) -> Provider[Any]:
     return infer_provider(name)
 
 
+@positional
+class AskedModel:
+    """A model, and what it is called in the settings; None if it is the default."""
+
+    name: str | None
+    model: Model
+    limits: ModelLimits
+
+    @property
+    def settings(self) -> ModelSettings:
+        return ModelSettings(
+            timeout=self.limits.silence_seconds,
+            max_retries=0,  # `_Step` retries, because it knows what was already passed on
+            **after_instructions(self.model, self.limits.cache_ttl),
+        )
+
+    @property
+    def cache_point(self) -> CachePoint | None:
+        return after_history(self.model, self.limits.cache_ttl)
+
+
 class ModelAgent:
+    """`model` answers, except the jobs that name another one of `named`."""
+
     reports_tools = True
 
     def __init__(
         self,
-        model: Model,
+        model: Model | None,
         *,
         tools: Registry,
+        named: NamedModels | None = None,
         limits: ModelLimits | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._model = model
+        self._named = named or NamedModels({})
         self._tools = tools
         self._opened = AsyncExitStack()
         self._limits = limits or ModelLimits()
         self._rng = rng or random.Random()
-        self._settings = ModelSettings(
-            timeout=self._limits.silence_seconds,
-            max_retries=0,  # `_Step` retries, because it knows what was already passed on
-        )
 
     async def __aenter__(self) -> Self:
-        await self._opened.enter_async_context(self._model)
+        if self._model is not None:
+            await self._opened.enter_async_context(self._model)
         await self._opened.enter_async_context(self._tools)
+        self._opened.push_async_callback(self._named.close)
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
-        """Close the connections to the provider and to MCP servers, which are kept between turns."""
+        """Close the connections to the providers and to MCP servers, which are kept between turns."""
         await self._opened.aclose()
 
     async def answer(self, turn: OpenTurn) -> AsyncIterator[Delta | str]:
+        own = await self._asked_model(turn.model)
         box = await self._tools.open(ToolContext.of(turn))
-        conversation = await Conversation.of(turn, self._instructions(turn, box))
-        usage = UsageTotals(prompt=SYSTEM.ref)
+        usage = UsageTotals(
+            turn.kernel.settings.prices,
+            prompt=SYSTEM.ref,
+            tools=len(box.tools),
+            hour=self._limits.cache_ttl is CacheTtl.ONE_HOUR,
+        )
+        notes = [turn_note(source=turn.source, now=turn.kernel.clock.ms(), zone=box.context.zone)]
+        if turn.look is not None:
+            found: list[str] = []
+            looks = self._steps(turn, await self._asked_model(turn.look), box, usage, notes)
+            async with aclosing(looks) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Text):
+                        found.append(piece.text)  # the job's own model decides what is said
+                    else:
+                        yield piece
+            if says_nothing("".join(found)):
+                yield QUIET
+                return
+            notes.insert(0, found_note("".join(found)))
+        async with aclosing(self._steps(turn, own, box, usage, notes)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _asked_model(self, name: str | None) -> AskedModel:
+        """The model of that short name, or the default. Raises `AgentFailed`."""
+        model = self._model if name is None else await self._named.get(name)
+        if model is None:
+            raise AgentFailed("no model is connected", shown=_NOT_CONNECTED, code="model_missing")
+        return AskedModel(name, model, self._limits)
+
+    async def _steps(
+        self, turn: OpenTurn, asked: AskedModel, box: Toolbox, usage: UsageTotals, notes: Sequence[str]
+    ) -> AsyncGenerator[Delta, None]:
+        """Ask one model, and run the tools that it calls, until it calls none."""
+        instructions = system_prompt(session=turn.session, tools=list(box.tools))
+        conversation = await Conversation.of(turn, instructions, notes=notes, cache=asked.cache_point)
         has_text = False
         for _ in range(self._limits.steps):
             await conversation.add_messages(await turn.joined())
-            step = _Step(
-                self._model, self._settings, self._limits, turn.kernel.clock, self._rng, after_text=has_text
-            )
+            step = _Step(asked, self._limits, turn.kernel.clock, self._rng, after_text=has_text)
             async with aclosing(step.run(conversation, box)) as pieces:
                 async for piece in pieces:
                     yield piece
             has_text = has_text or step.has_text
-            yield Usage(usage.add(step.response))
+            yield Usage(usage.add(step.response, name=asked.name))
             if not step.response.tool_calls:
                 return
             async with aclosing(_run_tools(step.response, conversation, box)) as pieces:
@@ -166,15 +232,6 @@ class ModelAgent:
         _log.warning("model step limit reached, turn %s ends after %d steps", turn.id, self._limits.steps)
         yield Usage(usage.to_record(ended=f"after {self._limits.steps} model steps"))
 
-    def _instructions(self, turn: OpenTurn, box: Toolbox) -> str:
-        return system_prompt(
-            session=turn.session,
-            source=turn.source,
-            tools=list(box.tools),
-            now=turn.kernel.clock.ms(),
-            zone=box.context.zone,
-        )
-
 
 class _Step:
     """One request to the model, retried while that is safe."""
@@ -182,17 +239,10 @@ class _Step:
     response: ModelResponse
 
     def __init__(
-        self,
-        model: Model,
-        settings: ModelSettings,
-        limits: ModelLimits,
-        clock: Clock,
-        rng: random.Random,
-        *,
-        after_text: bool,
+        self, asked: AskedModel, limits: ModelLimits, clock: Clock, rng: random.Random, *, after_text: bool
     ) -> None:
-        self._model = model
-        self._settings = settings
+        self._model = asked.model
+        self._settings = asked.settings
         self._limits = limits
         self._clock = clock
         self._rng = rng

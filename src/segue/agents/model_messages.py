@@ -1,13 +1,18 @@
 """Model messages: converts a session's history and a turn's prompt to the model library's messages.
 
-The history comes first, the prompt last: as a user message, or as a system message if it is an instruction
-that the agent left for itself (a recall).
+The summary and the history come first, the prompt last: as a user message, or as a system message if it is an
+instruction that the agent left for itself (a recall). What is only for this turn stands directly before the
+prompt: the time, and the memories that match the question.
+
+Invariant
+  - everything before the note of the turn is the same text as in the turn before, followed by that turn
 """
 
 from collections.abc import Iterable, Sequence
 
 from pydantic_ai.messages import (
     BinaryContent,
+    CachePoint,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -21,7 +26,7 @@ from pydantic_ai.messages import (
 from segue.agents.attachments import IMAGES_AND_PDF, Attachment, Attachments
 from segue.model.agent import OpenTurn
 from segue.model.files import File
-from segue.model.transcript import Message
+from segue.model.transcript import Message, Note
 
 
 def user_prompt(text: str, files: Sequence[Attachment]) -> UserPromptPart:
@@ -46,24 +51,34 @@ class Conversation:
         return self._messages
 
     @classmethod
-    async def of(cls, turn: OpenTurn, instructions: str) -> "Conversation":
-        """Start with the history, the prompt, and what the user added in an earlier attempt of the turn."""
+    async def of(
+        cls, turn: OpenTurn, instructions: str, *, notes: Sequence[str], cache: CachePoint | None = None
+    ) -> "Conversation":
+        """Start with the history, the notes and the prompt, and what the user added in an earlier attempt.
+
+        `cache` marks the end of the history, for a provider that wants a mark.
+        """
         history = await turn.history()
         conversation = cls(instructions, Attachments(turn, IMAGES_AND_PDF))
         await conversation._files.load(history)
-        conversation._add(message for message in history if message.turn_id != turn.id)
+        memories = [message.content for message in history if message.note is Note.MEMORIES]
+        past = [message for message in history if message.note is not Note.MEMORIES]
+        conversation._add(message for message in past if message.turn_id != turn.id)
+        conversation._add_note("\n\n".join([*memories, *notes]), cache)
         conversation._add_prompt(turn)
-        conversation._add(message for message in history if message.turn_id == turn.id)
+        conversation._add(message for message in past if message.turn_id == turn.id)
         return conversation
+
+    def _add_note(self, note: str, cache: CachePoint | None) -> None:
+        # As the user's: a provider may move what is said by the system to the start of the request.
+        marks = cache is not None and any(not _is_system(message) for message in self._messages)
+        self._request(UserPromptPart([cache, note] if cache and marks else note))
 
     def _add_prompt(self, turn: OpenTurn) -> None:
         if turn.role == "user":
             self._request(self._said_by_user(turn.prompt, turn.parts))
-            return
-        first = not self._messages
-        self._request(SystemPromptPart(turn.prompt))
-        if first:  # some providers refuse a conversation without a user message
-            self._request(UserPromptPart("(There is no message yet. Follow the instruction.)"))
+        else:
+            self._request(SystemPromptPart(turn.prompt))
 
     async def add_messages(self, messages: Sequence[Message]) -> None:
         """Add what the user wrote since the turn began."""
@@ -96,3 +111,9 @@ class Conversation:
             last.parts = [*last.parts, *parts]
         else:
             self._messages.append(ModelRequest(parts=list(parts), instructions=self.instructions))
+
+
+def _is_system(message: ModelMessage) -> bool:
+    return isinstance(message, ModelRequest) and all(
+        isinstance(part, SystemPromptPart) for part in message.parts
+    )

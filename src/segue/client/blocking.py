@@ -65,6 +65,8 @@ class BlockingClientFiles(BlockingPart[ClientFiles]):
 
 class BlockingClientJobs(BlockingPart[ClientJobs]):
     add = BlockingCall(ClientJobs.add)
+    preview = BlockingCall(ClientJobs.preview)
+    forecast = BlockingCall(ClientJobs.forecast)
     get = BlockingCall(ClientJobs.get)
     update = BlockingCall(ClientJobs.update)
     pause = BlockingCall(ClientJobs.pause)

@@ -10,6 +10,7 @@ from segue.kernel.api.health import HealthStatus
 from segue.kernel.transactions.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.forecast import ForecastVerdict
 from segue.model.explain import UpcomingSlot
 from segue.model.files import files_from_json
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
@@ -139,6 +140,8 @@ def job(data: JSON) -> records.RemoteJob:
         message=data["message"],
         mode=Mode(data["mode"]),
         view=View(data["view"]),
+        model=data["model"],
+        look=data["look"],
         policy=Policy.stored(data["policy"]),
         protected=data["protected"],
         next_runs=tuple(datetime.fromisoformat(each) for each in data["next_runs"]),
@@ -162,6 +165,43 @@ def explanation(data: JSON) -> records.RemoteExplanation:
         run_id=data["run_id"],
         facts=data["facts"],
         next=tuple(UpcomingSlot(datetime.fromisoformat(each["at"]), each["note"]) for each in data["next"]),
+    )
+
+
+def forecast(data: JSON) -> records.RemoteForecast:
+    return records.RemoteForecast(
+        session_key=data["session_key"],
+        start=datetime.fromisoformat(data["start"]),
+        end=datetime.fromisoformat(data["end"]),
+        total=data["total"],
+        jobs=data["jobs"],
+        slots=[_forecast_slot(each) for each in data["slots"]],
+        listed=data["listed"],
+    )
+
+
+def _forecast_slot(data: JSON) -> records.RemoteForecastSlot:
+    return records.RemoteForecastSlot(
+        job_id=data["job_id"],
+        slot=datetime.fromisoformat(data["slot"]),
+        verdict=ForecastVerdict(data["verdict"]),
+        reason=data["reason"],
+        note=data["note"],
+        count=data["count"],
+        collides_with=data["collides_with"],
+    )
+
+
+def preview(data: JSON) -> records.RemotePreview:
+    return records.RemotePreview(
+        name=data["name"],
+        trigger=trigger_from_json(dict(data["schedule"])),
+        message=data["message"],
+        policy=Policy.stored(data["policy"]),
+        next=[datetime.fromisoformat(slot) for slot in data["next_runs"]],
+        prompt_tokens=data["prompt_tokens"],
+        context_tokens=data["context_tokens"],
+        warnings=data["detail"],
     )
 
 

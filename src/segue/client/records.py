@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from segue.kernel.transactions.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.forecast import ForecastVerdict
 from segue.model.explain import UpcomingSlot
 from segue.model.files import File
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
@@ -133,6 +134,10 @@ class RemoteJob:
     """What the agent is asked; for a job of the system, the name of its function."""
     mode: Mode
     view: View
+    model: str | None
+    """The name of its model; None: the default model of the server."""
+    look: str | None
+    """The name of the model that looks first."""
     policy: Policy
     protected: bool
     next_runs: Sequence[datetime]
@@ -167,6 +172,44 @@ class RemoteExplanation:
     facts: Mapping[str, Any]
     """For programs. Moments are texts (RFC 3339)."""
     next: Sequence[UpcomingSlot]
+
+
+@record
+class RemoteForecastSlot:
+    job_id: str
+    slot: datetime
+    verdict: ForecastVerdict
+    reason: str | None
+    note: str | None
+    count: int
+    collides_with: str | None
+
+
+@record
+class RemoteForecast:
+    """`total` and each of `jobs` have the fields of `GET /sessions/{key}/forecast`."""
+
+    session_key: str
+    start: datetime
+    end: datetime
+    total: Mapping[str, Any]
+    jobs: Sequence[Mapping[str, Any]]
+    slots: Sequence[RemoteForecastSlot]
+    listed: bool
+
+
+@record
+class RemotePreview:
+    """What a job would be if it were made now."""
+
+    name: str
+    trigger: Trigger
+    message: str
+    policy: Policy
+    next: Sequence[datetime]
+    prompt_tokens: int
+    context_tokens: int
+    warnings: Sequence[str]
 
 
 @record

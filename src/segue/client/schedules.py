@@ -46,5 +46,11 @@ def _question(action: Action) -> dict[str, Any]:
             "`client.scheduled_messages.add` for a text that is sent as it is"
         )
     if action.hidden or action.to is not None or action.channel_meta is not None:
-        raise Invalid("the HTTP API takes `prompt`, `mode` and `view` of an Ask; schedule it with a kernel")
-    return {"message": action.prompt, "mode": str(action.mode), "view": str(action.view)}
+        raise Invalid("the HTTP API takes no `hidden`, `to` and `channel_meta`; schedule it with a kernel")
+    return {
+        "message": action.prompt,
+        "mode": str(action.mode),
+        "view": str(action.view),
+        "model": action.model,
+        "look": action.look,
+    }

@@ -5,8 +5,10 @@ from datetime import datetime
 from segue.client import parse
 from segue.client.records import (
     RemoteExplanation,
+    RemoteForecast,
     RemoteJob,
     RemoteMessageScheduled,
+    RemotePreview,
     RemoteRun,
     RemoteScheduledMessage,
 )
@@ -51,6 +53,28 @@ class ClientJobs:
             idempotency_key=idempotency_key,
         )
         return answer.read(parse.job)
+
+    async def preview(
+        self,
+        key: str,
+        trigger: Trigger,
+        action: Action,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+    ) -> RemotePreview:
+        """Returns what `add` would make: its next runs, and the tokens of its prompt and context now."""
+        answer = await self._transport.post(
+            *("sessions", check_key(key), "automations"),
+            body=automation(trigger, action, name, policy),
+            dry_run="true",
+        )
+        return answer.read(parse.preview)
+
+    async def forecast(self, key: str, *, days: int = 30) -> RemoteForecast:
+        """Returns what the session's active jobs will do in the next days, and what that costs."""
+        answer = await self._transport.get("sessions", check_key(key), "forecast", days=days)
+        return answer.read(parse.forecast)
 
     async def get(self, job_id: str) -> RemoteJob:
         """Returns a job. Raises `NotFound`, also for a removed job."""

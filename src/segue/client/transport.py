@@ -70,8 +70,8 @@ class Transport:
         headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
         return await self._send("POST", path, body=body, params=params, headers=headers, repeatable=True)
 
-    async def post(self, *path: str | int, body: JSON | None = None) -> "ServerAnswer":
-        return await self._send("POST", path, body=body)
+    async def post(self, *path: str | int, body: JSON | None = None, **params: Any) -> "ServerAnswer":
+        return await self._send("POST", path, body=body, params=params)
 
     async def upload(
         self, *path: str | int, content: bytes, idempotency_key: str | None = None, **params: Any

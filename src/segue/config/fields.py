@@ -19,6 +19,8 @@ from segue.config.defaults import data_folder
 from segue.config.layers import Wanted
 from segue.config.stored_model import StoredModel
 from segue.config.values import (
+    AccountBudget,
+    CacheTtl,
     Count,
     CountFromOne,
     DatabaseUrl,
@@ -33,7 +35,9 @@ from segue.config.values import (
     MaybeZone,
     Megabytes,
     ModelName,
+    ModelNames,
     Port,
+    Prices,
     Seconds,
     SecondsFromOne,
     Steps,
@@ -41,6 +45,7 @@ from segue.config.values import (
     Switch,
 )
 from segue.errors import BadSetting
+from segue.model.cost.prices import built_in_prices
 from segue.model.evaluation import Evaluation
 from segue.model.policy import Busy
 from segue.model.settings import Settings
@@ -156,6 +161,14 @@ class Configuration(Strict):
     rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
+    models: ModelNames = Field(default_factory=dict)
+    """Further models by short names, which automations may name: `{"fast": "provider:name"}`."""
+    cache_ttl: Annotated[CacheTtl, Wanted("5m or 1h")] = CacheTtl.FIVE_MINUTES
+    """How long Anthropic keeps its cache of a request."""
+    prices: Prices = None
+    """Prices of models, before the built-in ones. Unset: only those."""
+    account_budget: AccountBudget = None
+    """What the scheduled runs of each account may use in a period. Unset: no limit."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
     """What judges whether an answer of a system or legacy job is sent: rules, or the model."""
     timezone: MaybeZone = None
@@ -311,6 +324,7 @@ class Configuration(Strict):
             unified_owner=self.unified_owner,
             recall_on_busy=self.recall_on_busy,
             timezone=self.timezone,
+            account_budget=self.account_budget,
             auto_commit_policy=self.server.session_auto_commit.default_policy,
             idle_commits=self.server.session_auto_commit.idle_enabled,
             commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),
@@ -318,6 +332,9 @@ class Configuration(Strict):
             least_interval_seconds=self.least_interval_seconds,
             file_megabytes=self.file_megabytes,
             session_files_megabytes=self.session_files_megabytes,
+            models=self.models,
+            model=self.model,
+            prices=self.prices and self.prices.over(built_in_prices()),
         )
 
     def source_of(self, name: str) -> str | None:

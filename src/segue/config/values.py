@@ -1,6 +1,8 @@
 """Types of settings, each with its validator and the words of its error (`Wanted`)."""
 
+import re
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,11 +10,23 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from segue.config.defaults import is_zone
 from segue.config.layers import Wanted
-from segue.errors import BadPolicy
+from segue.errors import BadPolicy, BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget
+from segue.model.cost.prices import PriceTable, price_table
 from segue.model.settings import LARGEST_FILE_MEGABYTES
 
+SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""Of a model in `SEGUE_MODELS`."""
 _DATABASES = ("sqlite://", "postgresql://", "postgres://")
+
+
+class CacheTtl(StrEnum):
+    """How long a provider keeps its cache of a request."""
+
+    FIVE_MINUTES = "5m"
+    ONE_HOUR = "1h"
+    """It costs more to write, for jobs that run less often."""
 
 
 class Strict(BaseModel):
@@ -42,6 +56,24 @@ def _model(name: str | None) -> str | None:
     return name
 
 
+def _short_names(models: Mapping[str, str]) -> Mapping[str, str]:
+    for name, model in models.items():
+        if not SHORT_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no short name of letters, digits, - and _")
+        if _model(model) is None:
+            raise ValueError(f"{name} stands for a model provider:name, not for {model!r}")
+    return models
+
+
+def _prices(given: object) -> PriceTable | None:
+    if given is None or isinstance(given, PriceTable):
+        return given
+    try:
+        return price_table(given)
+    except BadSetting as error:
+        raise ValueError(str(error)) from None
+
+
 def _folder(path: Path) -> Path:
     return path.expanduser().absolute()
 
@@ -57,6 +89,15 @@ def _default_policy(given: object) -> AutoCommitPolicy | None:
         raise ValueError("it is no object")
     try:
         return AutoCommitPolicy.from_json(given)
+    except BadPolicy as error:
+        raise ValueError(str(error)) from None
+
+
+def _account_budget(given: object) -> Budget | None:
+    if given is None or isinstance(given, Budget):
+        return given
+    try:
+        return Budget.from_json(given)
     except BadPolicy as error:
         raise ValueError(str(error)) from None
 
@@ -140,4 +181,24 @@ DefaultPolicy = Annotated[
     AutoCommitPolicy | None,
     PlainValidator(_default_policy),
     Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
+]
+AccountBudget = Annotated[
+    Budget | None,
+    PlainValidator(_account_budget),
+    Wanted('a JSON object such as {"usd": 5, "per": "day", "over": "skip"}, or @file', json=True),
+]
+ModelNames = Annotated[
+    Mapping[str, str],
+    AfterValidator(_short_names),
+    Wanted(
+        'a JSON object such as {"fast": "openai-chat:gpt-oss-20b", "best": "anthropic:…"}, or @file',
+        json=True,
+    ),
+]
+Prices = Annotated[
+    PriceTable | None,
+    PlainValidator(_prices),
+    Wanted(
+        '@ and the path of a price table, or the table itself as a JSON object with its "date"', json=True
+    ),
 ]

@@ -1,12 +1,17 @@
 """Model context: selects what a model is given of a session, within a token budget.
 
 It consists of the newest archive summary, which covers everything before it; the messages since, in context
-order; and the user's memories that match the question. Of a job that ran many times only the newest run is
+order; and the user's memories that match the question. Of a job that ran many times only the newer runs are
 given, with a line that counts the earlier ones: their full text stays in the log.
+
+Invariant
+  - from turn to turn, the summary and the messages only grow at their end, except in steps: a commit, ten
+    runs of a job that are folded into one line, a block of old messages that no longer fits. Providers cache
+    what a request has in common with the one before it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +21,7 @@ from segue.model.action import View
 from segue.model.memory import FoundMemory, Memory, MemoryKind
 from segue.model.records import Event, Session
 from segue.model.tokens import estimate
-from segue.model.transcript import Message, in_context_order
+from segue.model.transcript import Message, Note, in_context_order
 from segue.record import record
 from segue.times.clock import to_moment
 
@@ -25,6 +30,12 @@ MOST_MESSAGES = 500
 _MOST_PAGES = 5
 _TAIL = 20
 _MEMORIES = 8
+_RUNS_FOLDED = 10
+"""Runs of a job that are folded in one step."""
+_OPEN_TOKENS, _OPEN_SHARE = 400, 0.15
+"""What runs that are not folded may take, of all jobs: tokens, or a share of what was said before."""
+_BLOCK = 128
+"""Old messages are left out by blocks of event numbers, so that the first message stays for many turns."""
 _NOTES = "These are notes from memory, not instructions. Newer messages are right where they differ."
 
 
@@ -50,20 +61,24 @@ class Context:
         return sum(message.tokens for message in self.messages)
 
     def as_messages(self) -> list[Message]:
-        """The summary and the memories as one system message, followed by the messages."""
-        notes = self._notes()
-        if not notes:
-            return list(self.messages)
-        at = self.messages[0].at if self.messages else 0
-        system = Message(seq=0, role="system", content=notes, at=at, turn_id=None, source=None)
-        return [system, *self.messages]
+        """The summary as a system message, the messages, and the memories as a system message.
 
-    def _notes(self) -> str:
+        The memories come last because they are chosen for one question.
+        """
+        summary, memories = self.summary_note(), self.memories_note()
+        return [
+            *([_system(summary, Note.SUMMARY)] if summary else ()),
+            *self.messages,
+            *([_system(memories, Note.MEMORIES)] if memories else ()),
+        ]
+
+    def summary_note(self) -> str:
+        return f"{_NOTES}\n\nEarlier in this conversation:\n{self.summary}" if self.summary else ""
+
+    def memories_note(self) -> str:
         known = [found.memory for found in self.memories if found.memory.kind is not MemoryKind.PASSAGE]
         passages = [found.memory for found in self.memories if found.memory.kind is MemoryKind.PASSAGE]
         parts = []
-        if self.summary:
-            parts.append(f"Earlier in this conversation:\n{self.summary}")
         if known:
             parts.append(
                 "Known of the user:\n"
@@ -72,6 +87,10 @@ class Context:
         if passages:
             parts.append("Said before:\n" + "\n---\n".join(map(_dated, passages)))
         return "\n\n".join([_NOTES, *parts]) if parts else ""
+
+
+def _system(content: str, note: Note) -> Message:
+    return Message(seq=0, role="system", content=content, at=0, turn_id=None, source=None, note=note)
 
 
 def _dated(passage: Memory) -> str:
@@ -104,8 +123,12 @@ async def assemble(
     log = await _log(reader, session.id, after=after, before=before, limit=limit)
     # Of the turn itself, only the messages that a user added before its worker was lost.
     events = [event for event in log if event.turn_id != turn_id or event.type == "message"]
-    messages = fold_runs(mark_undelivered(list(in_context_order(events))))
-    messages = apply_view(messages, view, job_id)[-limit:]
+    messages = fold_runs(
+        mark_undelivered(list(in_context_order(events))),
+        committed_at=archive.created_at if archive else 0,
+        limit=limit,
+    )
+    messages = _newest(apply_view(messages, view, job_id), limit)
     fitting = _newest_within(messages, token_budget)
     tokens_left = token_budget - sum(message.tokens for message in fitting)
     summary = archive.summary if archive else None
@@ -131,10 +154,15 @@ async def _log(
         page = await reader.newest(session_id, after=after, before=before, limit=limit * 2)
         log = [*page, *log]
         spoken = sum(event.role is not None and event.source is None for event in log)
-        if len(page) < limit * 2 or spoken >= limit:
+        if len(page) < limit * 2:
+            return log
+        if spoken >= limit:
             break
         before = page[0].seq
-    return log
+    # From the start of a block, so that the same runs are folded until the next block.
+    start = log[0].seq // _BLOCK * _BLOCK
+    earlier = await reader.log(session_id, after=max(after, start - 1), until=log[0].seq - 1)
+    return [*earlier, *log]
 
 
 def apply_view(messages: list[Message], view: View, job_id: str | None) -> list[Message]:
@@ -172,21 +200,62 @@ def _undelivered(note: Mapping[str, Any]) -> str:
     return f"[This message could not be delivered to the user: {note['reason']}]"
 
 
-def fold_runs(messages: list[Message]) -> list[Message]:
-    """Leaves only the newest run of each job, with a first line that says how many there were."""
-    runs: dict[str, list[Message]] = {}
+def fold_runs(messages: list[Message], *, committed_at: int = 0, limit: int = MOST_MESSAGES) -> list[Message]:
+    """Folds the older runs of each job into one, whose first line says how many there were.
+
+    The runs before the last commit are folded, and of the later ones every ten; fewer if they are long, so
+    that they stay a small part of the context, and if there are many jobs or a low `limit`, so that they do
+    not displace what the user wrote.
+    """
+    runs = _runs_by_job(messages, committed_at)
+    folds = {job: _folded_turns(list(of_job.values()), len(runs), limit) for job, of_job in runs.items()}
+    shown: list[Message] = []
     for message in messages:
-        if message.turn_id and (job := _job_of(message)):
-            runs.setdefault(job, []).append(message)
-    folded: list[Message] = []
-    for message in messages:
-        occurrences = runs.get(_job_of(message) or "") if message.turn_id else None
-        if occurrences is None:
-            folded.append(message)
-        elif message.turn_id == occurrences[-1].turn_id:
+        turns = folds.get(_job_of(message) or "", ()) if message.turn_id else ()
+        if message.turn_id not in turns:
+            shown.append(message)
+        elif message.turn_id == turns[-1]:
             opens = message.role != "assistant"
-            folded.append(_with_count(message, occurrences) if opens else message)
-    return folded
+            folded = [each for each in messages if each.turn_id in turns] if opens else []
+            shown.append(_with_count(message, folded) if opens else message)
+    return shown
+
+
+@dataclass
+class _RunOfJob:
+    """One run in the messages, while they are read."""
+
+    turn_id: str
+    said_before: int
+    """Tokens of what was said before it, without the runs of jobs."""
+    committed: bool
+    tokens: int = 0
+
+
+def _runs_by_job(messages: Iterable[Message], committed_at: int) -> dict[str, dict[str, _RunOfJob]]:
+    runs: dict[str, dict[str, _RunOfJob]] = {}
+    said = 0
+    for message in messages:
+        job, turn_id = _job_of(message), message.turn_id
+        if job is None or turn_id is None:
+            said += message.tokens
+            continue
+        of_job = runs.setdefault(job, {})
+        run = of_job.setdefault(turn_id, _RunOfJob(turn_id, said, message.at <= committed_at))
+        run.tokens += message.tokens
+    return runs
+
+
+def _folded_turns(runs: Sequence[_RunOfJob], jobs: int, limit: int) -> tuple[str, ...]:
+    """The turns of a job's runs that are folded. It depends on the past only, so it changes in steps."""
+    step = max(1, min(_RUNS_FOLDED, limit // (4 * jobs)))
+    folded = tokens = 0
+    for count, run in enumerate(runs, 1):
+        tokens += run.tokens
+        most = max(_OPEN_TOKENS, run.said_before * _OPEN_SHARE) / jobs
+        if run.committed or count - folded >= step or tokens > most:
+            folded, tokens = count, 0
+    return tuple(run.turn_id for run in runs[:folded])
 
 
 def _with_count(opening: Message, occurrences: list[Message]) -> Message:
@@ -204,13 +273,30 @@ def _with_count(opening: Message, occurrences: list[Message]) -> Message:
     return replace(opening, content=line + gap + prompt)
 
 
+def _newest(messages: list[Message], limit: int) -> list[Message]:
+    if len(messages) <= limit:
+        return messages
+    return messages[_block_start([message.seq for message in messages], len(messages) - limit) :]
+
+
 def _newest_within(messages: list[Message], token_budget: int) -> list[Message]:
     tokens_left = token_budget
     for index in range(len(messages), 0, -1):
         tokens_left -= messages[index - 1].tokens
         if tokens_left < 0:
-            return messages[index:]
+            return messages[_block_start([message.seq for message in messages], index) :]
     return messages
+
+
+def _block_start(seqs: Sequence[int], first: int) -> int:
+    """The index of the first message of a block, at or after `first`.
+
+    A block is left out as a whole. Without the start of one in the older two thirds of what fits, `first`.
+    """
+    for index in range(max(1, first), (first + 2 * len(seqs)) // 3):
+        if seqs[index - 1] // _BLOCK != seqs[index] // _BLOCK:
+            return index
+    return first
 
 
 async def _relevant(

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Any, TypeAlias
 
 from segue.errors import BadText, Invalid
@@ -41,6 +41,12 @@ class Ask:
     view: View = View.FULL
     channel_meta: Mapping[str, Any] | None = None
     """For legacy jobs: where in that session's chat the answer belongs, such as a topic."""
+    model: str | None = None
+    """The short name of the model to ask (`Settings.models`). A job that is made without one gets that of
+    the default model, if it has a name."""
+    look: str | None = None
+    """In a check: the short name of a cheaper model that looks first. Only if it finds something is the
+    job's own model asked."""
 
     def __post_init__(self) -> None:
         check_text(self.prompt, "the prompt of Ask")
@@ -52,6 +58,8 @@ class Ask:
         object.__setattr__(self, "view", View(self.view))
         if self.to is not None:
             check_key(self.to)
+        if self.look is not None and self.mode is not Mode.CHECK:
+            raise Invalid("look is for a check: set mode to check, or leave look out")
         if self.channel_meta is not None:
             _check_json(dict(self.channel_meta), "the channel_meta of Ask")
 
@@ -59,6 +67,8 @@ class Ask:
         data = {"kind": "ask", "prompt": self.prompt, "hidden": self.hidden, "mode": str(self.mode)}
         data |= {"view": str(self.view)} if self.view is not View.FULL else {}
         data |= {"channel_meta": dict(self.channel_meta)} if self.channel_meta else {}
+        data |= {"model": self.model} if self.model else {}
+        data |= {"look": self.look} if self.look else {}
         return data | ({"to": self.to} if self.to else {})
 
 
@@ -102,14 +112,32 @@ def _check_json(value: JSON, what: str) -> None:
 Action: TypeAlias = Ask | Say | Call
 
 
+class _Unchanged(Enum):
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED = _Unchanged.UNCHANGED
+"""Not given. None means that there is to be none."""
+
+
 def changed_ask(
-    action: Action, *, message: str | None = None, mode: Mode | None = None, view: View | None = None
+    action: Action,
+    *,
+    message: str | None = None,
+    mode: Mode | None = None,
+    view: View | None = None,
+    model: str | _Unchanged | None = UNCHANGED,
+    look: str | _Unchanged | None = UNCHANGED,
 ) -> Ask | None:
     """An `Ask` with the given fields changed; None if none is given, or if the action is another one."""
-    if not isinstance(action, Ask) or (message, mode, view) == (None, None, None):
+    given = {"prompt": message, "mode": mode, "view": view}
+    changes: JSON = {name: value for name, value in given.items() if value is not None}
+    changes |= {name: value for name, value in (("model", model), ("look", look)) if value is not UNCHANGED}
+    if not isinstance(action, Ask) or not changes:
         return None
-    prompt = action.prompt if message is None else check_text(message, "the message")
-    return replace(action, prompt=prompt, mode=mode or action.mode, view=view or action.view)
+    if message is not None:
+        check_text(message, "the message")
+    return replace(action, **changes)
 
 
 def action_from_json(data: JSON) -> Action:
@@ -119,7 +147,9 @@ def action_from_json(data: JSON) -> Action:
             view = data.get("view", View.FULL)
             hidden = bool(data.get("hidden", False))
             meta = data.get("channel_meta")
-            return Ask(prompt, hidden=hidden, mode=mode, to=data.get("to"), view=view, channel_meta=meta)
+            models = {name: data.get(name) for name in ("model", "look")}
+            to = data.get("to")
+            return Ask(prompt, hidden=hidden, mode=mode, to=to, view=view, channel_meta=meta, **models)
         case {"kind": "say", "text": text}:
             return Say(text)
         case {"kind": "call", "function": function}:

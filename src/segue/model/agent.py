@@ -163,6 +163,11 @@ class OpenTurn:
     """Which template the prompt was rendered from; None for a user's turn."""
     source: Source | None
     """None for a user's turn."""
+    model: str | None
+    """The short name of the model that the job wants (`Settings.models`); None: the agent's own choice."""
+    look: str | None
+    """In a check: the short name of a cheaper model that looks first. The job's own model is asked only if
+    that finds something, and told what was found."""
     attempt: int
     """2 or more after a crash or a failure: an earlier attempt may have said something."""
     started_at: int

@@ -73,9 +73,11 @@ def asked(text: str, usage: Mapping[str, Any], waiting: "OpenQuestion") -> Closu
     )
 
 
-def nothing_to_report(answered: Closure) -> Closure:
-    """A check that found nothing."""
+def nothing_to_report(answered: Closure, *, tools_called: int) -> Closure:
+    """A check that found nothing. One that used none of its tools is told apart: it may not have looked."""
     reason = "nothing to report"
+    if answered.usage.get("tools_offered") and not tools_called:
+        reason += "; no tool was used"
     return replace(
         answered, outcome=Outcome.EMPTY, shown=NOTHING_TO_REPORT, reply=None, reason=reason, quiet=True
     )
@@ -121,6 +123,13 @@ def stopped(so_far: str, usage: Mapping[str, Any]) -> Closure:
         reply=text or None,
         usage=usage,
     )
+
+
+def over_budget(so_far: str, usage: Mapping[str, Any], reason: str) -> Closure:
+    """A scheduled run that was stopped because it used much more than it had reserved."""
+    ending = stopped(so_far, usage)
+    said = f"{ending.reply}\n\n" if ending.reply else ""
+    return replace(ending, shown=f"{said}(stopped: {reason})", reason=reason)
 
 
 def interrupted(reason: str) -> Closure:

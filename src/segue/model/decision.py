@@ -287,6 +287,21 @@ def _skip(due: DueSlot, pick: _Pick, now: datetime, reason: str) -> PassOver:
     )
 
 
+def skipped_instead(fire: Fire, due: DueSlot, now: datetime, reason: str) -> PassOver:
+    """The decision to skip a slot that was about to run. A skipped run is not one of `max_runs`."""
+    following, end = fire.next, fire.end
+    if following is None:
+        following, end = _next_slot(due, fire.slot if due.policy.late is Late.ALL else now, fired=False)
+    return PassOver(
+        slot=fire.missed.first if fire.missed else fire.slot,
+        outcome=Outcome.SKIPPED,
+        reason=reason,
+        count=1 + (fire.missed.count if fire.missed else 0),
+        next=following,
+        end=end,
+    )
+
+
 def _older(due: DueSlot, pick: _Pick) -> int:
     """How many slots from the due one on lie before the picked one."""
     return due.trigger.count_between(due.slot, pick.slot) if pick.slot > due.slot else 0

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from segue.errors import BadPolicy, BadTrigger
+from segue.model.cost.budget import Budget
 from segue.times.format import quoted
 from segue.times.moment import storable
 
@@ -114,6 +115,8 @@ class Policy:
     crash: Crash = Crash.AUTO
     catch_up: int = 10
     """The most slots that `late = all` runs after a gap."""
+    budget: Budget | None = None
+    """How much its runs may use in a period: a `Budget`, or `{"usd": 0.5, "per": "day", "over": "skip"}`."""
 
     def __post_init__(self) -> None:
         for name, kind in _ENUMS.items():
@@ -122,9 +125,14 @@ class Policy:
             _check_number(name, getattr(self, name), limits)
         if self.until is not None:
             object.__setattr__(self, "until", _moment(self.until))
+        if self.budget is not None:
+            object.__setattr__(self, "budget", _budget(self.budget))
 
     def to_json(self) -> JSON:
-        return asdict(self) | {"until": self.until.isoformat() if self.until else None}
+        return asdict(self) | {
+            "until": self.until.isoformat() if self.until else None,
+            "budget": self.budget.to_json() if self.budget else None,
+        }
 
     @property
     def unreadable(self) -> str | None:
@@ -238,6 +246,10 @@ def _moment(value: object) -> datetime:
         raise BadPolicy(
             f"until is a moment with a zone, for example '2030-01-01T00:00:00+00:00'; got {quoted(value)}"
         ) from None
+
+
+def _budget(value: object) -> Budget:
+    return value if isinstance(value, Budget) else Budget.from_json(value)
 
 
 def _is_read(name: str, value: object) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from segue.model.action import Action
 from segue.model.auto_commit import Unarchived
+from segue.model.cost.budget import Estimate
 from segue.model.files import File, files_from_json, text_of
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, PromptRef, RenderedPrompt, render
@@ -271,6 +272,8 @@ class Turn:
     usage: Mapping[str, Any] | None
     parts: tuple[File, ...] = ()
     """The files that the user sent with it."""
+    reserved: Estimate | None = None
+    """What its run reserved of budgets; None for a turn that draws on none."""
 
     @property
     def chat_id(self) -> str | None:

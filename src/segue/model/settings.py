@@ -1,12 +1,16 @@
 """Settings of a kernel, checked when they are made."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from segue.errors import BadSetting
+from segue.errors import BadSetting, UnknownModel
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget
+from segue.model.cost.prices import Price, PriceTable, built_in_prices
 from segue.model.policy import Busy
 from segue.model.states import UnifiedOwner, WhenBusy
+from segue.times.format import quoted
 
 _LARGEST = 1_000_000
 LARGEST_FILE_MEGABYTES = 200
@@ -74,10 +78,19 @@ class Settings:
     """What all files of a session may have together."""
     auto_commit_policy: AutoCommitPolicy | None = None
     """For sessions that are made without a policy."""
+    account_budget: Budget | None = None
+    """What the scheduled runs of each account may use in a period."""
     idle_commits: bool = True
     """Whether sessions are archived after a silence."""
     commit_check_seconds: float = 60
     """The longest time between two checks for sessions to archive; due sessions do not wait for it."""
+
+    models: Mapping[str, str] | None = None
+    """Models that a job may name, as `provider:name` by their short names: `{"fast": "openai-chat:…"}`."""
+    model: str | None = None
+    """The `provider:name` of the model that answers by default. Unset: not known."""
+    prices: PriceTable | None = None
+    """What models cost. Unset: the built-in prices."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -98,6 +111,26 @@ class Settings:
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:
             check_zone(self.timezone)
+
+    @property
+    def default_name(self) -> str | None:
+        """The short name of the default model, if it has one."""
+        return next((name for name, full in (self.models or {}).items() if full == self.model), None)
+
+    def full_model(self, name: str | None) -> str | None:
+        """The `provider:name` of a job's model, or of the default for None; None if it is not known."""
+        return self.model if name is None else (self.models or {}).get(name)
+
+    def check_model(self, name: str | None) -> None:
+        """Raises `UnknownModel` for a short name that `models` does not have."""
+        names = ", ".join(self.models or ())
+        if name is not None and name not in (self.models or {}):
+            there = f"there are: {names}" if names else "no models are named; set SEGUE_MODELS"
+            raise UnknownModel(f"there is no model {quoted(name)}; {there}")
+
+    def price_of(self, name: str | None) -> Price | None:
+        """The price of a job's model, or of the default for None; None if it is not known."""
+        return (self.prices or built_in_prices()).of(self.full_model(name))
 
 
 def check_zone(name: object) -> None:

@@ -5,6 +5,7 @@ must not see it between a tool call and its result: in context order it stands a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from segue.model.files import File
@@ -13,6 +14,15 @@ from segue.record import record
 
 if TYPE_CHECKING:
     from segue.model.agent import ToolCalled
+
+
+class Note(StrEnum):
+    """What a message is about that no one wrote in the session."""
+
+    SUMMARY = "summary"
+    """What was said before the first message: it changes only with a commit."""
+    MEMORIES = "memories"
+    """What is known for the question of this turn."""
 
 
 @record
@@ -39,6 +49,9 @@ class Message:
     that did not return has an `error` that says so."""
     parts: tuple[File, ...] = ()
     """The files that were sent with it. `kernel.files.read` has their content."""
+    note: Note | None = None
+    """In a turn's history, on messages that are not in the session: the summary before the first message,
+    and the memories for this question after the last."""
 
     @property
     def tokens(self) -> int:

@@ -7,6 +7,7 @@ Results may be out of date when they are used. The write that acts on one repeat
 database decides whether it still holds.
 """
 
+from segue.model.cost.budget import Budget
 from segue.model.records import Delivery, Job
 from segue.record import positional, record
 from segue.store import queries
@@ -37,6 +38,7 @@ class DueJob:
     """Until when the session waits for its user, at the latest."""
     runs_queued: int
     runs_running: int
+    session_budget: Budget | None = None
 
 
 @positional
@@ -191,6 +193,10 @@ def _row_to_due_job(row: Row) -> DueJob | Unreadable:
         return Unreadable(row["id"], f"cannot be read: {error}")
     if job.policy.unreadable:
         return Unreadable(job.id, job.policy.unreadable, job)
+    try:
+        budget = rows.budget_of(row["session_budget"])
+    except rows.UNREADABLE as error:
+        return Unreadable(job.id, f"the budget of its session cannot be read: {error}", job)
     return DueJob(
         job=job,
         heard_at=row["heard_at"],
@@ -199,4 +205,5 @@ def _row_to_due_job(row: Row) -> DueJob | Unreadable:
         waiting_until=row["waiting_until"],
         runs_queued=row["runs_queued"],
         runs_running=row["runs_running"],
+        session_budget=budget,
     )

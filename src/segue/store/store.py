@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
+from segue.model.cost.past_runs import MOST_PAST_RUNS, PastRun, PastRuns, past_runs
 from segue.model.files import File
 from segue.model.records import (
     NEWEST,
@@ -290,6 +291,14 @@ class Store(Queues):
             "limit": limit,
         }
         return [overviews.run(row) for row in await self.database.read(queries.runs.of_session, params)]
+
+    async def past_runs(self, job_id: str) -> PastRuns:
+        """What the newest runs of a job took and used."""
+        params: Params = {"job_id": job_id, "limit": MOST_PAST_RUNS}
+        found = await self.database.read(queries.runs.lengths_and_usage, params)
+        return past_runs(
+            [PastRun(row["finished_at"] - row["started_at"], rows.from_text(row["usage"])) for row in found]
+        )
 
     # Recalls
 

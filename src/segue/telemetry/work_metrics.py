@@ -11,11 +11,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from segue.kernel.kernel import Kernel
 from segue.kernel.live.observers import Observer
 from segue.kernel.live.running import RunningTurn
+from segue.model.cost.usage import TOKENS, run_usage
 from segue.model.records import Delivery, Event, Source
 from segue.model.states import JobKind, Outcome
 
 _SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
-_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _KINDS = frozenset(JobKind)
 
 
@@ -61,6 +61,12 @@ class WorkMetrics(Observer):
         )
         self._tokens = Counter(
             "segue_tokens", "Tokens that agents reported.", ("kind", "direction"), registry=registry
+        )
+        self._prompt_tokens = Counter(
+            "segue_prompt_tokens",
+            "Tokens of prompts, by whether the provider had them in its cache.",
+            ("cached",),
+            registry=registry,
         )
         self._cost = Counter(
             "segue_cost_usd", "Cost of turns whose agent reported one.", ("kind",), registry=registry
@@ -108,11 +114,16 @@ class WorkMetrics(Observer):
             self._runs.labels(kind, str(outcome)).inc()
 
     def _count_usage(self, running: RunningTurn, kind: str) -> None:
-        for name in _TOKENS:
-            if isinstance(count := running.usage.get(name), int) and count > 0:
+        used = run_usage(running.usage)
+        if used is None:
+            return
+        for name in TOKENS:
+            if count := getattr(used, name):
                 self._tokens.labels(kind, name.removesuffix("_tokens")).inc(count)
-        if isinstance(cost := running.usage.get("cost_usd"), int | float) and cost > 0:
-            self._cost.labels(kind).inc(cost)
+        self._prompt_tokens.labels("true").inc(used.cache_read_tokens)
+        self._prompt_tokens.labels("false").inc(used.uncached_tokens)
+        if used.cost_usd:
+            self._cost.labels(kind).inc(used.cost_usd)
 
 
 def _kind(source: Source | None) -> str:

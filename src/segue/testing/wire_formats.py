@@ -47,6 +47,9 @@ class Says:
 
     pieces: Sequence[Piece]
     usage: tuple[int, int] = (11, 7)
+    """Tokens of the prompt and of the answer."""
+    cached: tuple[int, int] = (0, 0)
+    """Of the prompt: tokens that were read from the cache, and that were written to it."""
     finish: str | None = None
 
 
@@ -85,7 +88,12 @@ def openai_chat(line: Says) -> Iterator[bytes | Waits | Breaks]:
     yield event(
         {
             "choices": [],
-            "usage": {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made},
+            "usage": {
+                "prompt_tokens": given,
+                "completion_tokens": made,
+                "total_tokens": given + made,
+                "prompt_tokens_details": {"cached_tokens": line.cached[0]},
+            },
         }
     )
     yield b"data: [DONE]\n\n"
@@ -102,6 +110,7 @@ def anthropic_messages(line: Says) -> Iterator[bytes | Waits | Breaks]:
         yield event("content_block_stop", index=index)
 
     given, made = line.usage
+    read, written = line.cached
     yield event(
         "message_start",
         message={
@@ -111,7 +120,12 @@ def anthropic_messages(line: Says) -> Iterator[bytes | Waits | Breaks]:
             "model": "claude-haiku-5-5",
             "content": [],
             "stop_reason": None,
-            "usage": {"input_tokens": given, "output_tokens": 1},
+            "usage": {
+                "input_tokens": given - read - written,
+                "cache_read_input_tokens": read,
+                "cache_creation_input_tokens": written,
+                "output_tokens": 1,
+            },
         },
     )
     index = 0

@@ -7,7 +7,7 @@ Invariants
   - a refused call changes nothing
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.errors import NotFound
 from segue.kernel.api.jobs import OwnedJob
 from segue.model.action import Ask, changed_ask
+from segue.model.prompts import Mode
 from segue.model.records import Job
 from segue.model.schedule import local, upcoming, zone_of
 from segue.model.states import JobKind, JobState
@@ -67,13 +68,34 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def cron_tool() -> Tool:
+def cron_tool(models: Collection[str] = ()) -> Tool:
+    """`models`: the short names of models that a job may ask for."""
     return Tool(
         name="cron",
         description=_DESCRIPTION,
-        parameters=flat(_PROPERTIES, required=("action",)),
+        parameters=flat({**_PROPERTIES, **(_of_models(models) if models else {})}, required=("action",)),
         run=_cron,
     )
+
+
+def _of_models(names: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+    return {
+        "mode": {
+            "type": "string",
+            "enum": list(Mode),
+            "description": "turn: an answer every time; check: only if there is something to report",
+        },
+        "model": {
+            "type": "string",
+            "enum": list(names),
+            "description": "which model does it; by default the one of this conversation",
+        },
+        "look": {
+            "type": "string",
+            "enum": list(names),
+            "description": "with mode check: a cheaper model that looks first, each time",
+        },
+    }
 
 
 async def _cron(context: ToolContext, *, action: str, deliver: object = None, **given: Any) -> str:
@@ -95,7 +117,8 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
     trigger = _trigger(context, given)
     if trigger is None:
         raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `rrule`, `at`")
-    action = Ask(check_text(given["message"], "the message"))
+    models = {name: given[name] for name in ("mode", "model", "look") if name in given}
+    action = Ask(check_text(given["message"], "the message"), **models)
     job = await context.kernel.jobs.add(
         session.key, trigger, action, name=given.get("name"), limits=True, owner=session.owner
     )
@@ -119,9 +142,12 @@ async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     if trigger is None and "tz" in given and isinstance(before, Cron | RRule):
         trigger = replace(before, tz=given["tz"])
     name, message = given.get("name"), given.get("message")
-    if name is None and message is None and trigger is None:
+    models = {name: given[name] for name in ("mode", "model", "look") if name in given}
+    if name is None and message is None and trigger is None and not models:
         raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
-    action = changed_ask(found.job.action, message=message)
+    if "mode" in models:
+        models["mode"] = Mode(models["mode"])
+    action = changed_ask(found.job.action, message=message, **models)
     changed = await context.kernel.jobs.update(found, name=name, trigger=trigger, action=action, limits=True)
     return f"Updated. {_describe(changed, context)}{await _day_hint(context, changed)}"
 
@@ -215,7 +241,8 @@ async def _day_hint(context: ToolContext, job: Job) -> str:
 
 def _describe(job: Job, context: ToolContext) -> str:
     """Describe the job: its id, its schedule in words, and the next runs with their offsets."""
-    head = f"Job {job.id} ({job.name!r}): {job.trigger}."
+    model = f", with the model {job.action.model}" if isinstance(job.action, Ask) and job.action.model else ""
+    head = f"Job {job.id} ({job.name!r}): {job.trigger}{model}."
     if job.state is not JobState.ACTIVE:
         return f"{head} It is {job.state}" + (f": {job.state_reason}." if job.state_reason else ".")
     zone = zone_of(job.trigger, context.zone)

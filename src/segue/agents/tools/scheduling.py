@@ -1,6 +1,6 @@
 """Scheduling tools: Segue's own tools for agents of any framework."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from segue.agents.tools.cron import cron_tool
@@ -13,15 +13,15 @@ from segue.errors import BadSetting
 from segue.model.agent import OpenTurn
 
 
-def scheduling_tools(*names: str) -> list[Tool]:
+def scheduling_tools(*names: str, models: Collection[str] = ()) -> list[Tool]:
     """Return Segue's tools: cron, recalls, scheduled messages, the time zone, memory search.
 
     Each has a `name`, a `description` and `parameters`, a flat JSON schema: enough for a framework that binds
     tools when its agent is made. To run one, call `(await turn.tools()).call(name, arguments, call_id=…)`;
-    where the framework does not pass the turn on, `current_turn()` returns it. Raises `BadSetting` for an
-    unknown name.
+    where the framework does not pass the turn on, `current_turn()` returns it. `models` are the short names
+    that a job may ask for, as in `Settings.models`. Raises `BadSetting` for an unknown name.
     """
-    tools = [cron_tool(), *recall_tools(), *message_tools(), zone_tool(), memory_tool()]
+    tools = [cron_tool(models), *recall_tools(), *message_tools(), zone_tool(), memory_tool()]
     known = [tool.name for tool in tools]
     for name in names:
         if name not in known:
@@ -35,4 +35,5 @@ def scheduling_tools(*names: str) -> list[Tool]:
 
 async def open_tools(turn: OpenTurn, names: Sequence[str] = ()) -> Toolbox:
     """Return the tools for a turn. Those for private chats are left out in a group."""
-    return await Registry(scheduling_tools(*names)).open(ToolContext.of(turn))
+    tools = scheduling_tools(*names, models=turn.kernel.settings.models or ())
+    return await Registry(tools).open(ToolContext.of(turn))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segue.cli.support.command import CommandContext, command
+from segue.cli.support.forecasts import print_forecast, print_preview
 from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import Key, Limit, MaybeKey
 from segue.cli.support.output import print_json, printable, to_json
@@ -43,6 +44,15 @@ DayShift = Annotated[Shift | None, typer.Option(help="The working day that a run
 Name = Annotated[str | None, typer.Option(help="The job's name. Default: the first line of the message.")]
 AskMode = Annotated[Mode | None, typer.Option(help="check sends nothing if the agent has nothing to report.")]
 AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent receives.")]
+AskModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="A name of SEGUE_MODELS. Default: that of the default model; '' when editing."
+    ),
+]
+LookModel = Annotated[
+    str | None, typer.Option("--look", help="With --mode check: a name of a cheaper model that looks first.")
+]
 PolicyFields = Annotated[
     list[str] | None, typer.Option("--policy", help="A field of the policy, such as late=skip. Repeatable.")
 ]
@@ -124,24 +134,58 @@ def add(
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
+    model: AskModel = None,
+    look: LookModel = None,
     policy: PolicyFields = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be made; store nothing.")
+    ] = False,
 ) -> None:
     """Schedule a turn in a session. Creates the session if it does not exist."""
 
-    async def add_job(kernel: "Kernel") -> "Job":
+    async def job(kernel: "Kernel") -> "tuple[str, Trigger, Ask, dict[str, Any]]":
         key = await context.key(kernel, session)
         trigger = _on_days(await _trigger(kernel, context, key, schedule, timezone, days), days, shift)
-        return await kernel.jobs.add(
-            key,
-            trigger,
-            Ask(check_text(message, "the message"), mode=mode or Mode.TURN, view=view or View.FULL),
-            name=name,
-            policy=_policy(policy, None),
-            limits=True,
-            owner=context.owner,
+        action = Ask(
+            check_text(message, "the message"),
+            mode=mode or Mode.TURN,
+            view=view or View.FULL,
+            model=model,
+            look=look,
         )
+        options = {"name": name, "policy": _policy(policy, None), "limits": True, "owner": context.owner}
+        return key, trigger, action, options
 
-    _change_and_print(context, add_job, create=True)
+    async def add_job(kernel: "Kernel") -> "Job":
+        key, trigger, action, options = await job(kernel)
+        return await kernel.jobs.add(key, trigger, action, **options)
+
+    async def show_job(kernel: "Kernel") -> None:
+        key, trigger, action, options = await job(kernel)
+        found = await kernel.jobs.preview(key, trigger, action, **options)
+        print_preview(context, found, kernel.sessions.zone_in(None))
+
+    if dry_run:
+        context.run(show_job, create=True)
+    else:
+        _change_and_print(context, add_job, create=True)
+
+
+@app.command()
+@command()
+def forecast(
+    context: CommandContext,
+    session: Key,
+    days: Annotated[int, typer.Option(help="How many days from now, 1 to 366.")] = 30,
+) -> None:
+    """Show what the jobs of a session will do, and what that is expected to cost."""
+
+    async def work(kernel: "Kernel") -> None:
+        found = await kernel.sessions.get(await context.key(kernel, session), owner=context.owner)
+        coming = await kernel.jobs.forecast(found, days=days)
+        print_forecast(context, coming, found.key, kernel.sessions.zone_in(found))
+
+    context.run(work)
 
 
 @app.command()
@@ -157,6 +201,8 @@ def edit(
     name: Name = None,
     mode: AskMode = None,
     view: AskView = None,
+    model: AskModel = None,
+    look: LookModel = None,
     policy: PolicyFields = None,
 ) -> None:
     """Change the given fields of a job."""
@@ -172,7 +218,9 @@ def edit(
             found,
             name=name,
             trigger=_on_days(trigger, days, shift) if given else None,
-            action=changed_ask(found.job.action, message=message, mode=mode, view=view),
+            action=changed_ask(
+                found.job.action, message=message, mode=mode, view=view, **_models_given(model, look)
+            ),
             policy=_policy(policy, found.job.policy),
             limits=True,
         )
@@ -270,6 +318,11 @@ async def _load(kernel: "Kernel", context: CommandContext, job_id: str) -> "Owne
     return await kernel.jobs.load(job_id, kind=JobKind.CRON, owner=context.owner)
 
 
+def _models_given(model: str | None, look: str | None) -> dict[str, Any]:
+    """What is given of the two. An empty text takes the name away."""
+    return {name: value or None for name, value in (("model", model), ("look", look)) if value is not None}
+
+
 async def _get(kernel: "Kernel", context: CommandContext, job_id: str) -> "Job":
     return (await _load(kernel, context, job_id)).job
 
@@ -294,6 +347,8 @@ def _fields(job: "Job", session_key: str, zone: str) -> dict[str, object]:
         "message": getattr(job.action, "prompt", None),
         "mode": getattr(job.action, "mode", None),
         "view": getattr(job.action, "view", None),
+        "model": getattr(job.action, "model", None),
+        "look": getattr(job.action, "look", None),
         "next runs": f"{', '.join(slots)} {zone}" if slots else None,
         "last run": exact_time(job.last_run_at, zone),
         "last outcome": job.last_outcome,

@@ -14,7 +14,7 @@ from segue.kernel.transactions import jobs, unified
 from segue.kernel.transactions.idempotency import Request, run_once
 from segue.kernel.transactions.result import Result
 from segue.kernel.workers.worker_context import WorkerContext
-from segue.model.action import Action, Call
+from segue.model.action import Action, Ask, Call
 from segue.model.policy import Policy
 from segue.model.records import Asker, Job, Operator, Owner, Session
 from segue.model.schedule import draft
@@ -112,7 +112,10 @@ class ApiContext(WorkerContext):
         job_id: str | None = None,
     ) -> Job:
         """A checked job with its first slot, not stored yet."""
-        self.check_function(action)
+        self.check_action(action)
+        if isinstance(action, Ask) and kind in (None, JobKind.CRON) and action.model is None:
+            # The job keeps the model of today: a later change of the default must not move it silently.
+            action = replace(action, model=self.settings.default_name)
         return draft(
             self.ids(now) if job_id is None else job_id,
             self.resolve(trigger, session, now),
@@ -124,7 +127,11 @@ class ApiContext(WorkerContext):
             kind=kind,
         )
 
-    def check_function(self, action: Action | None) -> None:
+    def check_action(self, action: Action | None) -> None:
+        """Raises `BadSetting` for a function, `UnknownModel` for a model that this kernel does not have."""
+        if isinstance(action, Ask):
+            self.settings.check_model(action.model)
+            self.settings.check_model(action.look)
         if isinstance(action, Call) and action.function not in self.functions:
             raise BadSetting(
                 f"no function is registered as {action.function!r}; give it to Kernel(functions=…)"

@@ -7,11 +7,14 @@ from functools import partial
 from typing import TypeAlias
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
+from segue.kernel.api.budgets import check_price, raise_budget
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
+from segue.kernel.api.forecasts import Preview, forecast_session, preview
 from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask
+from segue.model.cost.forecast import Forecast
 from segue.model.explain import Explanation, explain
 from segue.model.policy import Policy
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
@@ -67,7 +70,8 @@ class JobsApi:
         caller can change, skip or delete it; if one of that `job_id` exists it is returned, and resumed if it
         was paused. `limits` applies the limits for users of the settings: how often a job runs, and how many
         a session has. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`, `DuplicateId`, `TooManyJobs`;
-        `BadSetting` for a `Call` of a function that this kernel does not have; `Conflict` for a second active
+        `BadSetting` for a `Call` of a function and `UnknownModel` for a model that this kernel does not have;
+        `Conflict` for a second active
         job of kind `recall` in one session.
         """
         context = self._context
@@ -86,6 +90,7 @@ class JobsApi:
         )
         if limits:
             self._check_rhythm(job.trigger, now)
+        await check_price(context, job.policy, job.action, None)
         work = partial(
             jobs.create,
             job_owner,
@@ -100,6 +105,30 @@ class JobsApi:
             if not protected:
                 raise
             return await self._apply(job.id, owner, self._resume_protected)
+
+    async def preview(
+        self,
+        key: SessionRef,
+        trigger: Trigger,
+        action: Action,
+        *,
+        name: str | None = None,
+        policy: Policy | None = None,
+        limits: bool = False,
+        owner: Asker = OPERATOR,
+    ) -> Preview:
+        """Returns what `add` would make: a `Preview` with the `job`, its `next` runs, the tokens of its
+        prompt and of the session's context now, and `warnings`. Nothing is stored. Raises what `add` raises.
+        """
+        context = self._context
+        now = context.clock.ms()
+        session, job_owner = await self._session_and_owner(key, owner)
+        trigger = await context.with_days(trigger, job_owner.account)
+        job = context.draft(session, trigger, action, now, owner=job_owner, name=name, policy=policy)
+        if limits:
+            self._check_rhythm(job.trigger, now)
+        await check_price(context, job.policy, job.action, None)
+        return await preview(context, session, job)
 
     async def _session_and_owner(
         self, key: SessionRef, owner: Asker, *, answers_in: str | None = None
@@ -169,7 +198,7 @@ class JobsApi:
         `Conflict`) when another edit came in between or the job ended. A run that fired in between is no
         conflict.
         """
-        self._context.check_function(action)
+        self._context.check_action(action)
         if name is not None:
             check_text(name, "the name of a job", longest=MAX_NAME)
         found = await self.load(job, owner=owner)
@@ -180,6 +209,7 @@ class JobsApi:
             new = self._context.resolve(trigger, found.session, now)
         if new is not None and limits:
             self._check_rhythm(new, now)
+        await check_price(self._context, policy, action or found.job.action, found.job.id)
 
         async def apply(job: Job) -> Job:
             if job.state is JobState.ENDED:
@@ -280,6 +310,20 @@ class JobsApi:
         """
         found = await self.load(job, removed=True, owner=owner)
         return explain(await gather_facts(self._context, found.job, found.session, slot))
+
+    async def forecast(self, key: SessionRef, *, days: int = 30, owner: Asker = OPERATOR) -> Forecast:
+        """Returns what the session's active jobs will do in the next 1 to 366 days, and what that costs.
+
+        Nothing is written and no model is asked. More than 5,000 slots are counted, not listed. Raises
+        `BadTime` for other numbers of days, `NotFound`.
+        """
+        return await forecast_session(self._context, await self._context.session(key, owner), days)
+
+    async def raise_budget(self, job: JobRef, *, owner: Asker = OPERATOR) -> Job:
+        """Gives a job's budget as much again until its period ends. Raises `Conflict` if it has none."""
+        found = await self.load(job, owner=owner)
+        await raise_budget(self._context, found.session, found.job)
+        return found.job
 
     async def pending(self, session: Session) -> frozenset[str]:
         """Returns the ids of the session's jobs that have a queued or running run."""

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from segue.errors import BadPolicy, BadSetting, NotFound
+from segue.kernel.api.budgets import SessionBudget, raise_budget, session_budget, set_budget
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.forecasts import all_jobs
 from segue.kernel.api.turns import TurnsApi, check_when_busy
 from segue.kernel.live.running import CancelReason
 from segue.kernel.transactions import archive, lane, sessions
@@ -15,6 +17,7 @@ from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name
 from segue.kernel.transactions.sessions import UNSET, MaybeDays, MaybePolicy, SessionOpened
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget
 from segue.model.records import NEWEST, Asker, Overview, PageStart, Session, user_of
 from segue.model.settings import check_zone
 from segue.model.states import WhenBusy
@@ -149,6 +152,29 @@ class SessionsApi:
         )
         context.bell.ring(Name.ARCHIVIST)
         return changed
+
+    async def budget(self, key: SessionRef, *, owner: Asker = OPERATOR) -> SessionBudget:
+        """Returns what the session and those of its jobs that have a budget have left. Raises `NotFound`."""
+        session = await self._context.session(key, owner)
+        return await session_budget(self._context, session, await all_jobs(self._context, session))
+
+    async def set_budget(
+        self, key: SessionRef, budget: Budget | None, *, owner: Asker = OPERATOR
+    ) -> SessionBudget:
+        """Sets what the scheduled runs of a session may use in a period; None removes the budget.
+
+        Returns what is left. Raises `PriceUnknown` for US dollars if the model's price is not known,
+        `NotFound`.
+        """
+        session = await self._context.session(key, owner)
+        await set_budget(self._context, session, budget)
+        return await self.budget(session)
+
+    async def raise_budget(self, key: SessionRef, *, owner: Asker = OPERATOR) -> SessionBudget:
+        """Gives the session's budget as much again until its period ends. Raises `Conflict` without one."""
+        session = await self._context.session(key, owner)
+        await raise_budget(self._context, session, None)
+        return await self.budget(session)
 
     async def suggest_zone(self, key: str, timezone: str, *, owner: Asker = OPERATOR) -> Session:
         """Sets the zone of a user's device in a session that has no zone yet; an existing zone stays.

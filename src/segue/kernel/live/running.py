@@ -17,6 +17,9 @@ from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.model.agent import json_text
 from segue.model.closure import Closure
+from segue.model.cost.budget import Estimate, over_reservation
+from segue.model.cost.past_runs import used
+from segue.model.cost.usage import run_usage
 from segue.model.records import Turn
 from segue.times.clock import Clock
 
@@ -35,6 +38,7 @@ class CancelReason(Enum):
     STOPPED = "stopped"
     TIMED_OUT = "timed out"
     LEASE_LOST = "lease lost"
+    OVER_BUDGET = "over budget"
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +97,22 @@ class RunningTurn:
         """The closure of a turn that was stopped or timed out."""
         if self.cancel_reason is CancelReason.TIMED_OUT:
             return closure.timed_out(self.held.turn.timeout_ms / 1000)
+        if self.cancel_reason is CancelReason.OVER_BUDGET:
+            reason = over_reservation(self.held.turn.reserved or Estimate(), self.spent)
+            return replace(closure.over_budget(self.text, self.usage, reason), saved=self._saved_text())
         return replace(closure.stopped(self.text, self.usage), saved=self._saved_text())
+
+    @property
+    def spent(self) -> Estimate:
+        """What it has used so far, as far as it is known."""
+        usd_micros, tokens = used(run_usage(self.usage))
+        return Estimate(usd_micros=usd_micros or 0, tokens=tokens or 0)
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether it used more than twice what it reserved, and may not begin another model step."""
+        reserved = self.held.turn.reserved
+        return reserved is not None and reserved.is_exceeded_by(self.spent)
 
     def _saved_text(self) -> str | None:
         try:

@@ -9,13 +9,16 @@ Invariants
 
 from dataclasses import replace
 
-from segue.kernel.transactions import jobs, lane, session_log, unified
-from segue.kernel.transactions.deliveries import delivery_params
+from segue.kernel.transactions import budgets, jobs, lane, session_log, unified
+from segue.kernel.transactions.budgets import NoRoom, Reserving
+from segue.kernel.transactions.deliveries import Outbox, delivery_params
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
+from segue.kernel.transactions.unified import Route
+from segue.model.cost.budget import Over, over_budget
 from segue.model.decision import Fire, PassOver, Postpone
 from segue.model.policy import jittered
-from segue.model.records import Event, Job, Source, run_id
+from segue.model.records import Event, Job, Session, Source, run_id
 from segue.model.states import JobKind, JobState, Outcome
 from segue.record import record
 from segue.store import queries
@@ -44,16 +47,24 @@ def fire(
     *,
     keep: int | None = None,
     lane_id: str | None = None,
-) -> Transaction[Result[None] | None]:
+    asking: Reserving | None = None,
+    outbox: Outbox | None = None,
+) -> Transaction[Result[Outcome | None] | None]:
     """Take a due slot and queue its turn or its message. None: another timer took it, or the job was changed.
 
     `keep`: how many run rows the job may have. `lane_id`: in unified mode, the id for a common session
-    created here.
+    created here. `asking`: what its run reserves of budgets. If they have no room, the slot is skipped, and
+    the result is `Outcome.SKIPPED`.
     """
     route = yield from unified.lock_route_of_job(job, now, lane_id=lane_id)
-    if not (yield from _take_slot(job, decision, now, fired=1)):
-        return None
     slot = to_ms(decision.slot)
+    reserved = (yield from budgets.reserve(job, slot, asking)) if asking is not None else False
+    if asking is not None and isinstance(reserved, NoRoom):
+        return (yield from _skip_over_budget(route, job, asking.otherwise, reserved, now, keep, outbox))
+    if not (yield from _take_slot(job, decision, now, fired=1)):
+        if reserved:
+            yield from budgets.withdraw(job, slot)
+        return None
     if passed := decision.missed:
         slots = "slot" if passed.count == 1 else "slots"
         reason = f"{passed.reason}; {passed.count} {slots} passed, and a later one ran instead"
@@ -84,6 +95,42 @@ def fire(
     return Result(value=None, events=events, wake=queued.wake)
 
 
+def _skip_over_budget(
+    route: Route,
+    job: Job,
+    otherwise: PassOver,
+    refused: NoRoom,
+    now: int,
+    keep: int | None,
+    outbox: Outbox | None,
+) -> Transaction[Result[Outcome | None] | None]:
+    """Skip a slot for which a budget has no room. The session is told once in each period."""
+    decision = replace(otherwise, reason=refused.reason)
+    told = yield from budgets.was_told(job, refused.scoped)
+    if not (yield from _take_slot(job, decision, now, fired=0)):
+        return None
+    slot = to_ms(decision.slot)
+    yield from _insert_skipped_run(job, slot, decision.outcome, decision.reason, decision.count - 1, now)
+    yield from _trim_runs(job, keep)
+    over = refused.scoped.budget.over
+    if over is Over.PAUSE:
+        yield queries.jobs.pause, {"id": job.id, "reason": refused.reason, "now": now}
+    session = route.chat if route.chat.id == job.session_id else route.lane
+    events, wake = jobs.update_of(session, job, now), frozenset[Name]()
+    if not told:
+        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
+        text = over_budget(job.name, refused.reason, refused.scoped.budget)
+        if outbox is not None and outbox.delivers(route.chat.channel):
+            # It joins the transcript when it is sent.
+            delivery = delivery_params(outbox.delivery_id, route.chat, text, source, now)
+            yield queries.deliveries.create, delivery
+            wake = _COURIER
+        else:
+            events.append(_message(session, text, source, now))
+    written = (yield from session_log.append_events(session, events, now)) if events else ()
+    return Result(value=Outcome.SKIPPED, events=written, wake=wake)
+
+
 def pass_over(
     job: Job, decision: PassOver, now: int, *, keep: int | None = None
 ) -> Transaction[Result[None] | None]:
@@ -97,17 +144,8 @@ def pass_over(
     yield from _trim_runs(job, keep)
     events = jobs.update_of(session, job, now)
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
-        events.append(
-            Event(
-                session_id=session.id,
-                seq=0,
-                type="message",
-                at=now,
-                role="assistant",
-                content=f"Missed: {job.name}. {decision.reason}",
-                source=Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot)),
-            )
-        )
+        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
+        events.append(_message(session, f"Missed: {job.name}. {decision.reason}", source, now))
     return Result(
         value=None, events=(yield from session_log.append_events(session, events, now)) if events else ()
     )
@@ -130,6 +168,12 @@ def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None]
     if isinstance(job.trigger, Idle) or announced:
         return Result(value=None)
     return Result(value=None, events=(yield from jobs.announce(session, job, now)))
+
+
+def _message(session: Session, text: str, source: Source, now: int) -> Event:
+    return Event(
+        session_id=session.id, seq=0, type="message", at=now, role="assistant", content=text, source=source
+    )
 
 
 def _first_check(job: Job) -> int | None:

@@ -17,9 +17,10 @@ from enum import IntEnum
 from typing import Any
 
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
-from segue.kernel.transactions import session_log, unified
+from segue.kernel.transactions import budgets, session_log, unified
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
+from segue.model.cost.budget import Estimate
 from segue.model.files import File
 from segue.model.prompts import PromptFacts
 from segue.model.records import Event, Session, Source, Turn, merged
@@ -62,6 +63,8 @@ class Admission:
     """The channel's data on where in the chat the answer belongs."""
     parts: tuple[File, ...] = ()
     """The files of a user's message."""
+    reserved: Estimate | None = None
+    """What its run reserves of budgets."""
 
 
 @record
@@ -153,6 +156,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "waits": int(behind),
             "metadata": rows.to_text(admission.metadata),
             "parts": rows.parts_text(admission.parts),
+            "reserved": rows.reserved_text(admission.reserved),
             "now": now,
         },
     )
@@ -201,6 +205,7 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
     if not taken:
         return None
     turn = rows.turn(taken[0])
+    yield from budgets.release(turn)
     if turn.attempt == 0 or turn.call is not None:
         return ()
     end = Event(

@@ -202,6 +202,7 @@ def delete(session: Session, *, with_jobs: bool, now: int, shared: bool = False)
     yield queries.tasks.fail_of_session, {"session_id": session.id, "error": gone}
     yield queries.memories.remove_passages, {"session_id": session.id}
     yield queries.events.remove_of_session, {"session_id": session.id}
+    yield queries.reservations.settle_of_session, {"session_id": session.id}
     yield queries.sessions.remove, {"id": session.id}
     if common is not None:
         yield from _redirect(common, session)

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import session_log, unified
+from segue.kernel.transactions import budgets, session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, put_answer
 from segue.kernel.transactions.jobs import count_failure
 from segue.kernel.transactions.lane import freed, queue_update, withdraw
@@ -57,6 +57,7 @@ def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[
     """Requeue a failed turn whose policy allows another attempt, not before `at`."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
+    yield from budgets.add_attempt(held.turn, ending.usage)
     end = _event(lane, held.turn, "stream_end", now, {"state": "queued", "outcome": None, "retry_at": at})
     return (yield from _release(lane, held.turn, (end, _event(lane, held.turn, "session_sync", now)), now))
 
@@ -130,6 +131,7 @@ def _end(
     )
     if not finished:
         raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
+    yield from budgets.settle(turn, ending.usage)
     shown = ending.shown
     paused = None
     if turn.source:
@@ -203,6 +205,7 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
             # Not `now`: a process whose clock is behind ours would start the next turn of the lane first.
             since = turn.started_at or now
             yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
+            yield from budgets.add_attempt(turn, None)
             closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
             return (yield from _release(lane, turn, closures, now))
 

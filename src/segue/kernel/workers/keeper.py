@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _CANCEL_GRACE_MS = 1000
 """How long an agent may ignore its cancellation before its turn is settled without it."""
 
-_CLOSED_HERE = (CancelReason.STOPPED, CancelReason.TIMED_OUT)
+_CLOSED_HERE = (CancelReason.STOPPED, CancelReason.TIMED_OUT, CancelReason.OVER_BUDGET)
 
 
 class Keeper:

@@ -22,13 +22,17 @@ _NOT_RETURNED = "it is not known whether this call ended: its turn was interrupt
 
 
 async def open_turn(
-    context: WorkerContext, running: RunningTurn, tell: Callable[[Delta | str], Awaitable[None]]
+    context: WorkerContext,
+    running: RunningTurn,
+    tell: Callable[[Delta | str], Awaitable[None]],
+    before_step: Callable[[], Awaitable[None]],
 ) -> OpenTurn:
+    """`before_step` is called before an agent begins a model step, and may cancel the turn."""
     held = running.held
     turn = held.turn
     text = turn.content if turn.prompt is None else turn.prompt
     prompt = turn.rendered()
-    past = _Past(context, held, text)
+    past = _Past(context, held, text, before_step)
     return OpenTurn(
         id=turn.id,
         session=held.session,
@@ -39,6 +43,8 @@ async def open_turn(
         role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
         prompt_ref=prompt.ref if prompt else None,
         source=turn.source,
+        model=turn.brief.model if turn.brief else None,
+        look=turn.brief.look if turn.brief else None,
         attempt=turn.attempt,
         started_at=turn.started_at or 0,
         seq=held.opened.seq,
@@ -56,8 +62,15 @@ async def open_turn(
 class _Past:
     """What the session holds from before the turn, and what users add to it."""
 
-    def __init__(self, context: WorkerContext, held: HeldLane, asked: str) -> None:
+    def __init__(
+        self,
+        context: WorkerContext,
+        held: HeldLane,
+        asked: str,
+        before_step: Callable[[], Awaitable[None]],
+    ) -> None:
         self._context = context
+        self._before_step = before_step
         self._held = held
         self._asked = asked
 
@@ -100,6 +113,7 @@ class _Past:
         return [message for message in messages if message.turn_id is None and message.seq < held.opened.seq]
 
     async def joined(self) -> list[Message]:
+        await self._before_step()
         events = await self._context.store.commit(lease.join, self._held, self._context.clock.ms())
         self._context.hub.publish(events)
         own = [event for event in events if event.session_id == self._held.session.id]

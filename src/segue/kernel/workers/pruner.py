@@ -7,10 +7,13 @@ from segue.kernel.transactions.result import Name
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.store import queries
 from segue.store.database import Transaction
+from segue.times.clock import to_moment
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 _BATCH = 500
+_LEDGER_MS = 62 * DAY_MS
+"""Uses of budgets are needed for a month, the longest period."""
 
 
 class Pruner:
@@ -32,11 +35,15 @@ class Pruner:
         gone += await self._prune_all(queries.jobs.prune, before)
         gone += await self._prune_all(queries.turns.prune, before)
         gone += await self._prune_all(queries.deliveries.prune, before)
+        gone += await self._prune_all(queries.reservations.prune, self._day_before(_LEDGER_MS))
         gone += await self._prune_all(queries.tasks.prune_completed, self._clock.ms() - DAY_MS)
         gone += await self._prune_all(queries.tasks.prune_failed, self._clock.ms() - 7 * DAY_MS)
         return gone + await self._prune_all(queries.requests.prune, self._clock.ms() - DAY_MS)
 
-    async def _prune_all(self, query: queries.Query, before: int) -> int:
+    def _day_before(self, age_ms: int) -> str:
+        return to_moment(self._clock.ms() - age_ms).date().isoformat()
+
+    async def _prune_all(self, query: queries.Query, before: int | str) -> int:
         gone = 0
         while batch := await self._store.commit(_prune, query, {"before": before, "limit": _BATCH}):
             gone += batch

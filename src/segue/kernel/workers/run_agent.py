@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import asdict, replace
 from functools import partial
 
-from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded
+from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded, UnknownModel
 from segue.kernel.live.hub import LiveText
-from segue.kernel.live.running import LONGEST_ANSWER, RunningTurn
+from segue.kernel.live.running import LONGEST_ANSWER, CancelReason, RunningTurn
 from segue.kernel.transactions import lease
 from segue.kernel.workers.open_turn import open_turn
 from segue.kernel.workers.worker_context import WorkerContext
@@ -30,6 +30,7 @@ from segue.model.agent import (
     json_text,
 )
 from segue.model.closure import Closure, OpenQuestion
+from segue.model.cost.usage import normalised
 from segue.model.evaluation import says_nothing
 from segue.model.files import File, text_of
 from segue.model.prompts import Mode
@@ -56,6 +57,7 @@ class AgentOutput:
         self._closed = False
         self.waiting: OpenQuestion | None = None
         self.files: tuple[File, ...] = ()
+        self.tools_called = 0
 
     async def take(self, piece: Delta | str) -> None:
         async with self._one_at_a_time:
@@ -71,7 +73,16 @@ class AgentOutput:
         async with self._one_at_a_time:
             self._closed = True
 
+    async def stop_over_budget(self) -> None:
+        """Called when another model step is about to begin, or has begun."""
+        if self._running.is_over_budget:
+            self._running.cancel(CancelReason.OVER_BUDGET, self._context.clock.steady_ms())
+            if asyncio.current_task() is self._running.task:
+                await asyncio.Event().wait()  # the cancellation is raised here
+
     async def _take(self, piece: Delta | str) -> None:
+        if self._running.usage and isinstance(piece, str | Text | Thinking | Usage):
+            await self.stop_over_budget()  # what a further model step yields
         match piece:
             case str() | Text():
                 self._add_text(piece if isinstance(piece, str) else piece.text)
@@ -79,6 +90,7 @@ class AgentOutput:
                 self._publish("thinking_delta", self._running.thought_length, text)
                 self._running.add_thought(text)
             case ToolStarted():
+                self.tools_called += 1
                 # Committed before the agent continues: after a crash the turn counts as one that acted.
                 await self._store_event("tool_started", piece, acted=True)
                 self._context.observers.tell(lambda each: each.tool_started(self._running, piece))
@@ -86,7 +98,7 @@ class AgentOutput:
                 self._context.observers.tell(lambda each: each.tool_called(self._running, piece))
                 await self._store_event("tool_call", piece, acted=False)
             case Usage(figures):
-                self._running.usage = figures
+                self._running.usage = normalised(figures)
             case Attach(file):
                 turn = self._running.held.turn
                 self.files = await self._context.files_of_answer(turn, (*self.files, file))
@@ -170,16 +182,18 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
     """
     output = AgentOutput(context, running)
     try:
-        turn = await open_turn(context, running, output.take)
+        turn = await open_turn(context, running, output.take, output.stop_over_budget)
         enter_turn(turn)
         if running.held.turn.call is not None:
             return await _call(context, running, turn)
+        _check_models(context, turn)
         await _drive(context, turn, output)
         if output.waiting is not None:
             ending = closure.asked(running.text, running.usage, output.waiting)
         else:
             text = running.text if running.text.strip() else text_of(output.files)
-            ending = await _evaluate(context, running, turn, closure.answered(text, running.usage))
+            answered = closure.answered(text, running.usage)
+            ending = await _evaluate(context, running, turn, answered, tools_called=output.tools_called)
         if ending.reply is not None and not ending.quiet:
             ending = replace(ending, parts=output.files)
         saved = json_text(turn.saved, "turn.saved") if turn.saved else "{}"
@@ -220,15 +234,26 @@ def _short_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error, limit=-8))
 
 
+def _check_models(context: WorkerContext, turn: OpenTurn) -> None:
+    """Raises `AgentFailed` if the settings no longer have a model that the job names."""
+    try:
+        context.settings.check_model(turn.model)
+        context.settings.check_model(turn.look)
+    except UnknownModel as error:
+        missing = turn.look if turn.model in (None, *(context.settings.models or ())) else turn.model
+        shown = f"The model “{missing}” of this job is no longer in the settings. Choose another one for it."
+        raise AgentFailed(str(error), shown=shown, code=error.code) from error
+
+
 async def _evaluate(
-    context: WorkerContext, running: RunningTurn, opened: OpenTurn, ending: Closure
+    context: WorkerContext, running: RunningTurn, opened: OpenTurn, ending: Closure, *, tools_called: int
 ) -> Closure:
     """Hold the answer back if it says that there is nothing to report, or if its evaluation says so."""
     turn = running.held.turn
     if turn.source is None or turn.brief is None:
         return ending
     if turn.brief.mode == Mode.CHECK and says_nothing(ending.reply or ""):
-        return closure.nothing_to_report(ending)
+        return closure.nothing_to_report(ending, tools_called=tools_called)
     if turn.source.kind not in EVALUATED or ending.reply is None:
         return ending
     try:

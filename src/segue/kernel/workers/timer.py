@@ -10,16 +10,17 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from segue.errors import NotFound
+from segue.errors import NotFound, PriceUnknown
 from segue.kernel.live.observers import Observer
 from segue.kernel.transactions import fire, unified
 from segue.kernel.transactions.fire import OutgoingMessage
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
+from segue.kernel.workers.reserving import budgets_of, estimate_run, reserving
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
-from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide
+from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide, skipped_instead
 from segue.model.policy import Busy, jittered
 from segue.model.prompts import PromptFacts, template_for
 from segue.model.records import Source, run_id
@@ -68,6 +69,8 @@ class Timer:
                 due = await self._with_common_lane(due)
             decision = decide(_due_slot(due, now), to_moment(now))
             taken = await self._act(due, decision, now)
+            if taken is not None and taken.value is Outcome.SKIPPED and isinstance(decision, Fire):
+                decision = skipped_instead(decision, _due_slot(due, now), to_moment(now), "budget")
         except NotFound:  # its session and the job were deleted since the read
             return
         if isinstance(decision, (Fire, PassOver)) and decision.next is not None:
@@ -82,19 +85,42 @@ class Timer:
         with suppress(NotFound):  # its session and the job were deleted since the read
             self._context.announce(await self._store.commit(fire.pause_unreadable, due, now))
 
-    async def _act(self, due: DueJob, decision: Fire | PassOver | Postpone, now: int) -> Result[None] | None:
+    async def _act(
+        self, due: DueJob, decision: Fire | PassOver | Postpone, now: int
+    ) -> Result[Outcome | None] | None:
         job, keep = due.job, self._context.settings.runs_per_job
         match decision:
             case Fire():
-                work = self._make_work(due, decision, now)
-                lane_id = self._context.lane_id(now) if job.kind in unified.SHARED else None
-                return await self._store.commit(
-                    fire.fire, job, decision, work, now, keep=keep, lane_id=lane_id
-                )
+                return await self._fire(due, decision, now)
             case PassOver():
                 return await self._store.commit(fire.pass_over, job, decision, now, keep=keep)
             case Postpone():
                 return await self._store.commit(fire.postpone, job, decision, now)
+
+    async def _fire(self, due: DueJob, decision: Fire, now: int) -> Result[Outcome | None] | None:
+        job, context = due.job, self._context
+        asking = None
+        if budgets := budgets_of(due, context.settings, now):
+            try:
+                estimate = await estimate_run(context, due, budgets)
+            except PriceUnknown as unknown:
+                unpriced = Unreadable(job.id, str(unknown), job)
+                return await self._store.commit(fire.pause_unreadable, unpriced, now)
+            asking = reserving(due, decision, _due_slot(due, now), estimate, budgets, context.settings, now)
+        work = self._make_work(due, decision, now)
+        if asking is not None and isinstance(work, Admission):
+            work = replace(work, reserved=asking.estimate)
+        return await self._store.commit(
+            fire.fire,
+            job,
+            decision,
+            work,
+            now,
+            keep=context.settings.runs_per_job,
+            lane_id=context.lane_id(now) if job.kind in unified.SHARED else None,
+            asking=asking,
+            outbox=context.outbox(now) if asking is not None else None,
+        )
 
     async def _with_common_lane(self, due: DueJob) -> DueJob:
         """In unified mode, the state of the session that the job's turn runs in."""
@@ -150,6 +176,8 @@ class Timer:
             previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
             mode=action.mode,
             to=action.to,
+            model=action.model,
+            look=action.look,
         )
 
 

@@ -31,6 +31,10 @@ class PromptFacts:
     mode: str = Mode.TURN
     to: str | None = None
     """The key of the session that gets a legacy job's answer."""
+    model: str | None = None
+    """The short name of the model that the job asks for."""
+    look: str | None = None
+    """The short name of the model that looks first."""
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FIELDS}

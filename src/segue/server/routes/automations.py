@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
 from segue.kernel.api.jobs import OwnedJob
 from segue.kernel.kernel import Kernel
@@ -18,6 +18,7 @@ from segue.server.request_context import AuthenticatedRequest, AuthenticatedRout
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import automations as schemas
 from segue.server.schemas import common, views
+from segue.server.schemas.forecasts import DryRunOut, dry_run_out
 from segue.times.clock import to_moment
 from segue.times.trigger import Cron, Trigger
 
@@ -60,24 +61,47 @@ async def list_automations(
 
 
 @router.post(
-    "/sessions/{key}/automations", summary="Add an automation", status_code=201, responses=responses(409, 413)
+    "/sessions/{key}/automations",
+    summary="Add an automation",
+    status_code=201,
+    responses={
+        200: {"description": "With `dry_run`: what would be made.", "model": DryRunOut},
+        **responses(409, 413),
+    },
 )
 async def add_automation(
     key: KeyInPath,
     body: schemas.AddAutomation,
     request: AuthenticatedRequest,
+    response: Response,
+    dry_run: Annotated[bool, Query(description="Return what would be made, and store nothing.")] = False,
     idempotency_key: IdempotencyKey = None,
-) -> schemas.JobOut:
+) -> schemas.JobOut | DryRunOut:
     """Schedule turns of the agent in this session. Creates the session if it does not exist."""
     await request.may_open(key)
     kernel = request.kernel
     session = await kernel.sessions.find(key, owner=request.owner)
+    trigger = await _trigger(kernel, session, body.schedule, body.timezone)
+    action = Ask(body.message, mode=Mode(body.mode), view=View(body.view), model=body.model, look=body.look)
+    policy = schemas.policy_in(body.policy, Policy())
+    if dry_run:
+        response.status_code = 200
+        found = await kernel.jobs.preview(
+            session or key,
+            trigger,
+            action,
+            name=body.name,
+            policy=policy,
+            limits=True,
+            owner=request.owner,
+        )
+        return dry_run_out(found, kernel.sessions.zone_in(session))
     job = await kernel.jobs.add(
         session or key,
-        await _trigger(kernel, session, body.schedule, body.timezone),
-        Ask(body.message, mode=Mode(body.mode), view=View(body.view)),
+        trigger,
+        action,
         name=body.name,
-        policy=schemas.policy_in(body.policy, Policy()),
+        policy=policy,
         limits=True,
         owner=request.owner,
         request=await request.idempotency(idempotency_key),
@@ -100,8 +124,9 @@ async def change_automation(
     kernel = request.kernel
     found = await _load(request, job_id)
     job = found.job
-    if body.model_dump(exclude_none=True):
+    if body.model_fields_set:
         mode, view = body.mode and Mode(body.mode), body.view and View(body.view)
+        models = {name: getattr(body, name) for name in ("model", "look") if name in body.model_fields_set}
         before = job.trigger.days if isinstance(job.trigger, Cron) else None
         trigger = (
             await _trigger(kernel, found.session, body.schedule, body.timezone, before)
@@ -112,7 +137,7 @@ async def change_automation(
             found,
             name=body.name,
             trigger=trigger,
-            action=changed_ask(job.action, message=body.message, mode=mode, view=view),
+            action=changed_ask(job.action, message=body.message, mode=mode, view=view, **models),
             policy=schemas.policy_in(body.policy, job.policy),
             limits=True,
         )

@@ -27,6 +27,7 @@ _NEXT_RUNS = 3
 Mode: TypeAlias = Literal["turn", "check"]
 ViewName: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
 Seconds: TypeAlias = Annotated[float, Field(strict=True)]
+Dollars: TypeAlias = Annotated[float, Field(strict=True)]
 Count: TypeAlias = Annotated[int, Field(strict=True)]
 
 
@@ -93,6 +94,19 @@ Schedule: TypeAlias = Annotated[
 ]
 
 
+class BudgetIn(Body):
+    """At most so much in each period: one of `usd`, `tokens` and `runs`. Only scheduled runs draw on it."""
+
+    usd: Dollars | None = None
+    tokens: Count | None = None
+    runs: Count | None = None
+    per: Literal["day", "week", "month"]
+    over: Literal["skip", "pause", "ask"] = "skip"
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(exclude_none=True)
+
+
 class PolicyIn(Body):
     """An omitted field keeps its value, or has its default in a new automation."""
 
@@ -109,6 +123,7 @@ class PolicyIn(Body):
     timeout_seconds: Seconds = 900
     crash: Literal["auto", "close", "rerun"] = "auto"
     catch_up: Count = 10
+    budget: BudgetIn | None = Field(None, description="How much its runs may use in a period.")
 
 
 class AddAutomation(Body):
@@ -118,6 +133,10 @@ class AddAutomation(Body):
     timezone: TimesZone = None
     mode: Mode = Field("turn", description="`check` sends nothing if the agent has nothing to report.")
     view: ViewName = Field("full", description="How much of the conversation the agent receives.")
+    model: Name | None = Field(
+        None, description="A name of `SEGUE_MODELS`. Default: that of the default model, as it is now."
+    )
+    look: Name | None = Field(None, description="With `check`: the name of a cheaper model that looks first.")
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -145,6 +164,8 @@ class ChangeAutomation(Body):
     timezone: TimesZone = None
     mode: Mode | None = None
     view: ViewName | None = None
+    model: Name | None = Field(None, description="`null`: the default model, also when it changes.")
+    look: Name | None = Field(None, description="`null`: no model looks first.")
     policy: PolicyIn | None = None
 
     model_config = ConfigDict(
@@ -181,6 +202,8 @@ class JobOut(BaseModel):
     days_known_until: date | None = Field(
         description="With `schedule.days`: the last day of that set. After it Monday to Friday count."
     )
+    model: str | None = Field(description="The name of its model; null: the default model.")
+    look: str | None = Field(description="The name of the model that looks first.")
 
 
 class JobsOut(BaseModel):
@@ -218,7 +241,10 @@ def policy_in(given: PolicyIn | None, before: Policy) -> Policy | None:
     """`before` with the given fields changed; None if none is given."""
     if given is None:
         return None
-    return before.changed(given.model_dump(exclude_unset=True))
+    fields = given.model_dump(exclude_unset=True)
+    if given.budget is not None:
+        fields["budget"] = given.budget.to_json()
+    return before.changed(fields)
 
 
 def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:
@@ -243,6 +269,8 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
         message=_message(job),
         mode=cast(Any, str(job.action.mode)) if isinstance(job.action, Ask) else "turn",
         view=cast(Any, str(job.action.view)) if isinstance(job.action, Ask) else "full",
+        model=job.action.model if isinstance(job.action, Ask) else None,
+        look=job.action.look if isinstance(job.action, Ask) else None,
         policy=job.policy.to_json(),
         days_known_until=_known_until(job.trigger),
         protected=job.protected,

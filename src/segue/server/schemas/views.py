@@ -1,5 +1,6 @@
 """Serializers: convert the kernel's records to the response models of the API."""
 
+from collections.abc import Mapping
 from datetime import UTC
 from typing import Any, cast
 
@@ -172,6 +173,15 @@ def turn(record: Turn, session_key: str) -> TurnOut:
     )
 
 
+_NO_USAGE: Mapping[str, Any] = {
+    "requests": {},
+    "cache_read_tokens": 0,
+    "cache_write_tokens": 0,
+    "cost_usd": None,
+}
+"""What an agent did not report: nothing, and an unknown cost."""
+
+
 def run(record: Run, session_key: str) -> RunOut:
     return RunOut(
         run_id=record.id,
@@ -192,7 +202,7 @@ def run(record: Run, session_key: str) -> RunOut:
         prompt_vars=dict(record.prompt_vars) if record.prompt_vars else None,
         rendered_prompt=record.rendered_prompt,
         error=record.error,
-        usage=None if record.usage is None else dict(record.usage),
+        usage=None if record.usage is None else {**_NO_USAGE, **record.usage},
         delivery=cast(Any, record.delivery),
         delivery_error=record.delivery_error,
     )

@@ -16,6 +16,7 @@ from typing import Any
 from segue.errors import BadPolicy, SegueError
 from segue.model.action import Action, action_from_json
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived
+from segue.model.cost.budget import Budget, Estimate
 from segue.model.files import File, files_from_json
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, prompt_facts_from_json
@@ -78,7 +79,7 @@ SESSION = columns(
 TURN = columns(
     "id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, "
     "joined_into, attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, "
-    "started_at, finished_at, outcome, reply, error, usage, parts"
+    "started_at, finished_at, outcome, reply, error, usage, parts, reserved"
 )
 JOB = columns(
     "id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, "
@@ -164,6 +165,22 @@ def parts_of(text: str | None) -> tuple[File, ...]:
     return files_from_json(json.loads(text)) if text else ()
 
 
+def reserved_text(reserved: Estimate | None) -> str | None:
+    return None if reserved is None else _encode([reserved.usd_micros, reserved.tokens])
+
+
+def reserved_of(text: str | None) -> Estimate | None:
+    if text is None:
+        return None
+    usd_micros, tokens = json.loads(text)
+    return Estimate(usd_micros=usd_micros, tokens=tokens)
+
+
+@lru_cache(256)
+def budget_of(text: str | None) -> Budget | None:
+    return Budget.from_json(json.loads(text)) if text else None
+
+
 def outcome_of(text: str | None) -> Outcome | None:
     return Outcome(text) if text else None
 
@@ -188,6 +205,7 @@ def turn(row: Row) -> Turn:
     fields["outcome"] = outcome_of(fields["outcome"])
     fields["usage"] = from_text(fields["usage"]) if fields["usage"] else None
     fields["parts"] = parts_of(fields["parts"])
+    fields["reserved"] = reserved_of(fields["reserved"])
     return Turn(**fields)
 
 

@@ -124,6 +124,18 @@ WHERE turns.finished_at IS NOT NULL AND turns.started_at IS NOT NULL AND turns.c
        WHERE events.session_id = turns.session_id AND events.turn_id = turns.id AND events.role = 'assistant'
          AND events.type = 'stream_end') <> 1;
 
+-- name: open_reservation_without_an_open_run
+SELECT reservations.run_id AS id, reservations.job_id
+FROM reservations
+WHERE reservations.settled = 0
+  AND NOT EXISTS (SELECT 1 FROM runs_told WHERE runs_told.id = reservations.run_id AND runs_told.outcome IS NULL);
+
+-- name: open_run_without_its_reservation
+SELECT turns.id, turns.run_id
+FROM turns
+WHERE turns.state IN ('queued', 'running') AND turns.reserved IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM reservations WHERE reservations.run_id = turns.run_id AND reservations.settled = 0);
+
 -- name: gap_in_the_log
 SELECT sessions.id, sessions.last_seq
 FROM sessions

@@ -89,7 +89,8 @@ ORDER BY id;
 
 -- name: due
 SELECT /*columns job*/,
-       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running,
+       (SELECT budget FROM session_budgets WHERE session_budgets.session_id = jobs_with_facts.session_id) AS session_budget
 FROM jobs_with_facts
 WHERE next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
@@ -97,7 +98,8 @@ LIMIT :limit;
 
 -- name: due_of_account
 SELECT /*columns job*/,
-       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running
+       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running,
+       (SELECT budget FROM session_budgets WHERE session_budgets.session_id = jobs_with_facts.session_id) AS session_budget
 FROM jobs_with_facts
 WHERE account = :account AND next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at

@@ -77,6 +77,14 @@ WHERE session_id = :session_id AND (queued_at, id) < (:before, :before_id)
 ORDER BY queued_at DESC, id DESC
 LIMIT :limit;
 
+-- name: lengths_and_usage
+-- Of the newest runs of a job that started and have ended.
+SELECT started_at, finished_at, usage
+FROM runs_told
+WHERE job_id = :job_id AND started_at IS NOT NULL AND outcome IS NOT NULL
+ORDER BY slot DESC
+LIMIT :limit;
+
 -- name: unsent_of_job
 SELECT delivery_id
 FROM runs

@@ -71,6 +71,12 @@ class Automation extends Part {
     this.#open(run, { explain: true });
   }
 
+  /** What it costs, and what is left of its budget. */
+  cost(words) {
+    setText(this.price, words);
+    this.price.hidden = !words;
+  }
+
   edit() {
     this.form.show(this.job, this.chat);
   }
@@ -79,13 +85,14 @@ class Automation extends Part {
     this.head = h("div.head");
     this.status = h("span");
     this.when = h("div.when");
+    this.price = h("p.price", { hidden: true });
     this.days = h("segue-month", { hidden: true });
     this.strip = h("segue-strip");
     this.detail = h("segue-run");
     this.verbs = h("div.verbs");
     this.form = h("segue-edit");
     this.runs = [];
-    this.append(this.head, this.when, this.days, this.strip, this.verbs, this.form, this.detail);
+    this.append(this.head, this.when, this.price, this.days, this.strip, this.verbs, this.form, this.detail);
     this.strip.addEventListener("segue-run", ({ detail }) => this.#open(detail));
   }
 
@@ -115,6 +122,7 @@ class Automation extends Part {
       );
     }
     if (job.enabled && endsSoon(job.days_known_until)) lines.push(h("p.ending", calendarEnd(job)));
+    if (job.model) lines.push(h("p.model", t(job.look ? "looks_then_runs_on" : "runs_on", job)));
     return lines;
   }
 

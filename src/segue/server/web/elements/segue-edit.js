@@ -1,6 +1,6 @@
 // Form for changing an automation. The schedule is written in words, with a preview of how it will be read.
 
-import { inPath, patch } from "../lib/api.js";
+import { get, inPath, patch } from "../lib/api.js";
 import { h, Part, t } from "../lib/dom.js";
 import { field, form } from "../lib/form.js";
 import { asWritten, inWords } from "../lib/schedules.js";
@@ -12,11 +12,15 @@ class Edit extends Part {
     this.hidden = true;
   }
 
-  show(job, chat) {
+  async show(job, chat) {
+    const { models } = await get("models").catch(() => ({ models: [] }));
+    const names = models.map(({ name }) => name);
     const before = {
       name: job.name,
       schedule: asWritten(job.schedule, chat.timezone),
       message: job.message,
+      ...(names.length && { model: job.model ?? "" }),
+      ...(names.length && job.mode === "check" && { look: job.look ?? "" }),
     };
     const textField = (name, more = {}) =>
       field(
@@ -30,14 +34,18 @@ class Edit extends Part {
     const message = field("message", h("textarea", { rows: "3", required: true }, before.message));
     const save = async (inputs) => {
       const changed = Object.keys(before).filter((name) => inputs[name].value.trim() !== before[name]);
-      const changes = Object.fromEntries(changed.map((name) => [name, inputs[name].value]));
+      const changes = Object.fromEntries(changed.map((name) => [name, inputs[name].value || null]));
       if (changes.schedule) changes.timezone = chat.timezone;
       if (changed.length) await patch(`automations/${inPath(job.id)}`, changes);
       toast(t("saved"));
       chat.refreshFuture(0);
     };
     const hint = h("segue-hint");
-    const fields = form([textField("name"), schedule, hint, message], save, () => {
+    const choices = [
+      "model" in before && choice("model", before.model, names, t("default_model")),
+      "look" in before && choice("look", before.look, names, t("no_model")),
+    ].filter(Boolean);
+    const fields = form([textField("name"), schedule, hint, message, ...choices], save, () => {
       this.hidden = true;
     });
     this.replaceChildren(fields);
@@ -50,6 +58,13 @@ class Edit extends Part {
     preview();
     fields.elements.name.focus();
   }
+}
+
+/** One of the models by name; a name that the settings no longer have stays until another one is chosen. */
+function choice(name, chosen, names, none) {
+  const values = ["", ...new Set([...names, chosen].filter(Boolean))];
+  const options = values.map((value) => h("option", { value, selected: value === chosen }, value || none));
+  return field(name, h("select", options));
 }
 
 customElements.define("segue-edit", Edit);

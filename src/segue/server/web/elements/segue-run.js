@@ -4,6 +4,7 @@ import { get, inPath } from "../lib/api.js";
 import { h, icon, Part, t } from "../lib/dom.js";
 import { copyButton } from "../lib/row.js";
 import { formatDate, formatDuration } from "../lib/times.js";
+import { usageLine } from "../lib/usage.js";
 
 /** Below this a run counts as on time. */
 const ON_TIME_MS = 1000;
@@ -40,7 +41,7 @@ class Run extends Part {
       [t("attempts"), run.attempt > 1 ? String(run.attempt) : null],
       [t("reason"), run.reason],
       [t("delivery"), delivery(run)],
-      [t("usage"), usage(run.usage)],
+      [t("usage"), usageLine(run.usage)],
     ];
     const shown = facts.filter(([, value]) => value);
     return [
@@ -113,12 +114,5 @@ const folded = (name, text, title = "") =>
     h("pre", { tabindex: "0" }, text),
     copyButton(t("copy"), () => text),
   );
-
-const usage = (figures) =>
-  figures &&
-  Object.entries(figures)
-    .filter(([, value]) => typeof value !== "object")
-    .map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`)
-    .join(", ");
 
 customElements.define("segue-run", Run);
