@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from segue import Ask, Every, Job, Kernel, Run, Settings
 from segue.agents import make_agent
+from segue.agents.llm import ModelAgent
 from segue.agents.tools.cron import cron_tool
 from segue.config import Configuration
 from segue.errors import Invalid, UnknownModel
@@ -49,7 +50,9 @@ async def provider(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedPro
 async def kernel(provider: ScriptedProvider, tmp_path: Path, clock: ManualClock) -> AsyncIterator[Kernel]:
     configuration = Configuration.load(env={"HOME": str(tmp_path)}, model=MODELS["usual"], models=MODELS)
     async with AsyncExitStack() as stack:
-        agent = await stack.enter_async_context(make_agent(configuration))  # type: ignore[type-var]
+        agent = make_agent(configuration)
+        assert isinstance(agent, ModelAgent)
+        await stack.enter_async_context(agent)
         settings = configuration.kernel_settings()
         opened = Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings)
         yield await stack.enter_async_context(opened)

@@ -15,6 +15,7 @@ import pytest
 
 from segue import Ask, Every, Kernel, Stored
 from segue.agents import make_agent
+from segue.agents.llm import ModelAgent
 from segue.config import Configuration
 from segue.model.cost.usage import run_usage
 from segue.model.records import Run
@@ -61,7 +62,9 @@ async def opened(
         configuration = Configuration.load(
             env={"HOME": str(folder), "TZ": "UTC"}, workspace=folder, timezone="Europe/Berlin", **settings
         )
-        agent = await stack.enter_async_context(make_agent(configuration))
+        agent = make_agent(configuration)
+        assert isinstance(agent, ModelAgent)
+        await stack.enter_async_context(agent)
         kernel = Kernel(
             "sqlite://:memory:",
             agent=agent,

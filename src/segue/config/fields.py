@@ -35,7 +35,6 @@ from segue.config.values import (
     MaybeZone,
     Megabytes,
     ModelName,
-    ModelNames,
     Port,
     Prices,
     Seconds,
@@ -43,6 +42,7 @@ from segue.config.values import (
     Steps,
     Strict,
     Switch,
+    check_short_names,
 )
 from segue.errors import BadSetting
 from segue.model.cost.prices import built_in_prices
@@ -161,7 +161,13 @@ class Configuration(Strict):
     rules and needs no key and no network."""
     model_steps: Steps = 50
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
-    models: ModelNames = Field(default_factory=dict)
+    models: Annotated[
+        Mapping[str, str],
+        AfterValidator(check_short_names),
+        Wanted(
+            'a JSON object such as {"fast": "ollama:smollm2", "best": "anthropic:…"}, or @file', json=True
+        ),
+    ] = {}
     """Further models by short names, which automations may name: `{"fast": "provider:name"}`."""
     cache_ttl: Annotated[CacheTtl, Wanted("5m or 1h")] = CacheTtl.FIVE_MINUTES
     """How long Anthropic keeps its cache of a request."""

@@ -56,7 +56,7 @@ def _model(name: str | None) -> str | None:
     return name
 
 
-def _short_names(models: Mapping[str, str]) -> Mapping[str, str]:
+def check_short_names(models: Mapping[str, str]) -> Mapping[str, str]:
     for name, model in models.items():
         if not SHORT_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no short name of letters, digits, - and _")
@@ -186,14 +186,6 @@ AccountBudget = Annotated[
     Budget | None,
     PlainValidator(_account_budget),
     Wanted('a JSON object such as {"usd": 5, "per": "day", "over": "skip"}, or @file', json=True),
-]
-ModelNames = Annotated[
-    Mapping[str, str],
-    AfterValidator(_short_names),
-    Wanted(
-        'a JSON object such as {"fast": "openai-chat:gpt-oss-20b", "best": "anthropic:…"}, or @file',
-        json=True,
-    ),
 ]
 Prices = Annotated[
     PriceTable | None,
