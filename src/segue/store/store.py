@@ -17,6 +17,7 @@ from segue.model.records import (
     Overview,
     Owner,
     PageStart,
+    PushSubscription,
     Recall,
     Run,
     ScheduledMessage,
@@ -113,6 +114,13 @@ class Store(Queues):
     async def with_wrong_counts(self) -> list[str]:
         """The ids of sessions whose stored counts differ from their log."""
         return [row["id"] for row in await self.database.read(queries.audit.wrong_live_part, {})]
+
+    async def push_subscriptions(self, owner: Owner) -> list[PushSubscription]:
+        """The newest first."""
+        params: Params = {"account": owner.account, "user_id": owner.user}
+        return [
+            rows.push_subscription(row) for row in await self.database.read(queries.push.of_owner, params)
+        ]
 
     # Files
 
