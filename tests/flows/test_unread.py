@@ -1,16 +1,22 @@
 """Unread messages: what counts as news, and what the owner of a session has read."""
 
+import asyncio
+
 import pytest
 
 from segue import Ask, Every, Kernel, Owner, Say
 from segue.errors import NotFound
 from segue.kernel.api.context import OPERATOR
 from segue.model.news import is_news
-from segue.model.records import Event, Source
+from segue.model.records import Event, News, PushSubscription, Source
 from segue.testing import ManualClock, ScriptedAgent, quiet
+from tests.flows.house import OpenKernel
 
 KEY = "web:1"
 DEFAULT = Owner()
+DEVICE = PushSubscription(
+    id="d", owner=DEFAULT, endpoint="https://example.org", p256dh="", auth="", vapid_key="key", site=""
+)
 ADA, BEN = Owner("default", "ada"), Owner("default", "ben")
 
 
@@ -103,6 +109,35 @@ async def test_each_owner_has_their_own_count_and_an_operator_marks_nothing(
 
 
 async def test_messages_that_a_channel_sends_are_read_there(kernel: Kernel) -> None:
+    await kernel.push.subscribe(DEVICE)
     await kernel.receive("test:7", "hello")
     await quiet(kernel)
     assert (await kernel.sessions.overview("test:7")).unread == 0
+    assert await kernel.push.claim("key") == []
+
+
+async def test_devices_are_told_of_what_was_not_read_and_of_nothing_before_they_subscribed(
+    kernel: Kernel,
+) -> None:
+    await kernel.receive("web:0", "hello")
+    await quiet(kernel)
+    await kernel.push.subscribe(DEVICE)
+    for key in ("web:1", "web:2"):
+        await kernel.receive(key, "hello")
+        await quiet(kernel)
+    await kernel.sessions.mark_read("web:1", 1000)
+    assert await kernel.push.claim("another key") == []
+    assert await kernel.push.claim("key") == [News(DEFAULT, "web:2")]
+    assert await kernel.push.claim("key") == []
+    assert await kernel.push.unread(DEFAULT) == 2
+
+
+async def test_of_several_servers_one_claims_a_message(kernel: Kernel, open_kernel: OpenKernel) -> None:
+    other = await open_kernel()
+    await kernel.push.subscribe(DEVICE)
+    for number in range(5):
+        await kernel.receive(f"web:{number}", "hello")
+    await quiet(kernel)
+    claimed = await asyncio.gather(*(each.push.claim("key") for each in (kernel, other) * 4))
+    keys = sorted(news.key for each in claimed for news in each)
+    assert keys == [f"web:{number}" for number in range(5)]
