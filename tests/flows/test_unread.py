@@ -7,8 +7,8 @@ import pytest
 from segue import Ask, Every, Kernel, Owner, Say
 from segue.errors import NotFound
 from segue.kernel.api.context import OPERATOR
-from segue.model.news import is_news
 from segue.model.records import Event, News, PushSubscription, Source
+from segue.model.transcript import is_news
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 

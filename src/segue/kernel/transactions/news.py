@@ -7,8 +7,8 @@ Invariants
 
 from collections.abc import Sequence
 
-from segue.model.news import is_news
 from segue.model.records import Owner, PushSubscription
+from segue.model.transcript import is_news
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction
 from segue.store.rows import core as rows

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from segue.errors import AmbiguousKey, NotFound
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
-from segue.model.news import is_news
 from segue.model.records import Event, Lookup, Owner, Session, Turn, message_tokens
+from segue.model.transcript import is_news
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
 from segue.store.rows import core as rows

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from segue.config import Configuration
-from segue.errors import BadSetting, NotFound, StoreError
+from segue.errors import BadSetting, MissingPackage, NotFound, StoreError
+from segue.extras import needed_for
 from segue.kernel.kernel import Kernel
 from segue.model.records import News, PushSubscription
 from segue.record import positional
@@ -69,8 +70,9 @@ class Pusher:
 
     async def _run(self) -> None:
         try:
-            await asyncio.to_thread(import_module, "segue.server.push.send")
-        except ModuleNotFoundError:  # without the extra `push` no device can subscribe
+            with needed_for("Web Push", "push"):
+                await asyncio.to_thread(import_module, "segue.server.push.send")
+        except MissingPackage:  # then no device can subscribe
             return
         from segue.server.push.send import push_client
         from segue.server.push.vapid import VapidKeyFile

@@ -8,7 +8,7 @@ class NotificationSettings extends Part {
     this.text = h("p");
     this.problem = h("p.problem", { role: "alert" });
     this.button = h("button.primary", { onclick: () => this.#switch() });
-    this.append(this.text, this.problem, h("div.choices", this.button));
+    this.append(this.text, this.problem, this.button);
   }
 
   enter() {

@@ -13,7 +13,7 @@ class Notify extends Part {
   build() {
     this.card = h(
       "aside.connect",
-      { hidden: true, "aria-label": t("notify_title") },
+      { "aria-label": t("notify_title") },
       h("p", h("strong", t("notify_title")), " ", t("notify_text")),
       h(
         "div.verbs",
@@ -21,7 +21,6 @@ class Notify extends Part {
         h("button.quiet", { onclick: () => this.#answer() }, t("not_now")),
       ),
     );
-    this.append(this.card);
   }
 
   enter() {
@@ -37,7 +36,7 @@ class Notify extends Part {
 
   #draw() {
     const wanted = this.#coming && notifications.state === "off" && !localStorage.getItem(ANSWERED);
-    if (this.card) this.card.hidden = !wanted;
+    if (this.built) this.replaceChildren(...(wanted ? [this.card] : []));
   }
 
   async #enable() {

@@ -292,7 +292,7 @@ export default {
   notifications_switch_off: "Ausschalten",
   notify_title: "Erfahren, wenn es so weit ist.",
   notify_text: "Segue kann Sie auf diesem Gerät benachrichtigen, auch wenn diese Seite geschlossen ist.",
-  notify_on: "Benachrichtigungen einschalten",
+  notify_on: "Einschalten",
   account_text: "Sie sind {user} im Konto {account} ({role}).",
   role_admin: "Administrator",
   role_user: "Benutzer",
