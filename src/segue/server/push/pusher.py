@@ -83,8 +83,9 @@ class Pusher:
             while True:
                 try:
                     key = await asyncio.to_thread(key_file.read)
-                    for notice in await self._notices(key) if key is not None else ():
-                        sending.create_task(self._deliver(client, key, notice))
+                    if key is not None:
+                        for notice in await self._notices(key):
+                            sending.create_task(self._deliver(client, key, notice))
                 except (BadSetting, StoreError) as error:
                     _log.warning("news not pushed: %s", error)
                 await self._kernel.push.wait(None)

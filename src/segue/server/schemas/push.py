@@ -3,12 +3,13 @@
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from segue.server.paging import LARGEST_SEQ
 from segue.server.schemas.body import Body
 
 _BASE64 = r"^[A-Za-z0-9_-]+={0,2}$"
-_EXAMPLE = {
+_EXAMPLE: JsonDict = {
     "endpoint": "https://push.example.org/send/3f2a",
     "keys": {"p256dh": "B" * 87, "auth": "A" * 22},
 }
