@@ -6,13 +6,16 @@ to the real service worker, by Chromium's own tool for that.
 """
 
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Worker, expect
 
+from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
 from tests.push_service import Device, PushService
 from tests.web.conftest import PATIENCE_MS, Served
@@ -260,3 +263,32 @@ def test_the_app_can_be_installed(reached: Served, browser: Browser) -> None:
     assert 'fetch"' not in worker.text(), "it must not answer requests: the page could not be updated"
     assert context.request.get(f"{reached.url}icon-1.png").status == 404
     context.close()
+
+
+def test_of_two_server_processes_one_pushes(reached: Served, service: PushService) -> None:
+    device = service.device()
+
+    def pushed(count: int) -> bool:
+        return len(service.to(device)) >= count
+
+    other = Served(reached.database, private=True)
+    other.start()
+    try:
+        reached.call("POST", "push/subscriptions", device.subscription)
+        for number in range(6):
+            each = (reached, other)[number % 2]
+            each.say(each.session(f"websocket:both-{number}"), "hello")
+            eventually_blocking(partial(pushed, number + 1), f"push {number}")
+    finally:
+        other.end()
+    told = [each["session"] for each in service.to(device)]
+    assert told == [f"websocket:both-{number}" for number in range(6)]
+
+
+def test_the_guide_names_the_buttons_as_the_page_does() -> None:
+    guide = (ROOT / "docs" / "guides" / "on-a-phone.md").read_text("utf-8")
+    words = (ROOT / "src" / "segue" / "server" / "web" / "words" / "en.js").read_text("utf-8")
+    browsers = {"Add to home screen", "Install", "Add to Home Screen"}
+    named = set(re.findall(r"(?<![\w*])\*([^*\n]+)\*(?!\*)", guide)) - browsers
+    assert named == {"Turn on notifications", "Settings", "Notifications", "Log out", "Turn off"}
+    assert {name for name in named if f'"{name}"' not in words} == set()
