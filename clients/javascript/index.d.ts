@@ -198,6 +198,7 @@ export class Live extends EventTarget {
   /** Sends a message, now or when the server can be reached. Returns its id. */
   send(session: string, content: string): string;
   stop(session: string): void;
+  visible(device: string, visible: boolean): void;
   outbox(session?: string | null): Outgoing[];
 }
 

@@ -21,6 +21,7 @@ EXTRAS = {
     "uvicorn": "http",
     "websockets": "http",
     "httpx2": "client",
+    "cryptography": "push",
     "openai": "model",
     "pydantic_ai": "model",
     "mcp": "mcp",

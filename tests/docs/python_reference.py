@@ -24,6 +24,7 @@ from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
+from segue.kernel.api.push import PushApi
 from segue.kernel.api.recalls import RecallsApi
 from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
@@ -78,6 +79,7 @@ PARTS: dict[str, type] = {
     "memory": MemoryApi,
     "log": LogApi,
     "guests": GuestsApi,
+    "push": PushApi,
     "health": HealthApi,
 }
 """The parts of the kernel's API, in the order of the page."""

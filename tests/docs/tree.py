@@ -22,6 +22,7 @@ WITHOUT_TEXT = {
     "server/web/icon.svg": "Icon of the page.",
     "server/web/index.html": "The page: loads the styles, `early.js` and `app.js`.",
     "server/web/lib": "What the elements share.",
+    "server/web/manifest.webmanifest": "Manifest: how the page looks as an installed app.",
     "server/web/styles": "Style sheets.",
     "server/web/words": "Translations, one catalogue for each language.",
     "store/migrations": "Schema changes, numbered. A released one does not change.",

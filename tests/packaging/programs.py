@@ -116,6 +116,17 @@ asyncio.run(main())
 print("done")
 """
 
+PUSH = """
+import sys
+from pathlib import Path
+from segue.server.push.encryption import encrypt
+from segue.server.push.send import push_client
+from segue.server.push.vapid import VapidKeyFile
+key = VapidKeyFile(Path(sys.argv.pop())).read_or_make()
+assert encrypt(b"{}", key.public, "A" * 22)
+assert key.authorization("https://push.example.org/1", "https://example.org", 0).startswith("vapid t=")
+print("done")
+"""
 PROGRAMS = {
     "": KERNEL,
     "cli": CLI,
@@ -123,6 +134,7 @@ PROGRAMS = {
     "model": MODEL,
     "mcp": MCP,
     "client": CLIENT,
+    "http,push": PUSH,
     "postgres": POSTGRES,
     "telegram": TELEGRAM,
     "matrix": MATRIX,
@@ -133,4 +145,6 @@ PROGRAMS = {
 
 def arguments(extra: str, data: str) -> list[str]:
     """What the program of an extra is called with."""
-    return {"cli": [data], "mcp": [str(ROOT / "tests/tools/stdio_server.py")]}.get(extra, [])
+    return {"cli": [data], "http,push": [data], "mcp": [str(ROOT / "tests/tools/stdio_server.py")]}.get(
+        extra, []
+    )

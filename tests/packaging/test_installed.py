@@ -31,7 +31,7 @@ from tests.packaging.installation import (
 from tests.packaging.programs import PROGRAMS, arguments
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
-GROUPS = {"server": ("cli", "http", "mcp", "model", "telegram"), "all": tuple(PROGRAMS)}
+GROUPS = {"server": ("cli", "http", "http,push", "mcp", "model", "telegram"), "all": tuple(PROGRAMS)}
 """The extras that stand for several, and the programs that run with each."""
 
 

@@ -10,6 +10,7 @@ from segue.testing import ScriptedAgent
 from tests.eventually import eventually
 
 FIELDS = [
+    "unread",
     "id",
     "last_seq",
     "key",

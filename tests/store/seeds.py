@@ -106,6 +106,12 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO push_subscriptions (id, account, user_id, endpoint, p256dh, auth, vapid_key, site, created_at)
+    SELECT 'device-' || n, 'account-' || (n % 3), 'user-' || (n % 500), 'address', 'key', 'secret', 'vapid',
+           '', n
+    FROM numbers
+    """,
+    """
     INSERT INTO guests (channel, sender, code, came_at)
     SELECT 'channel-' || (n % 3), 'sender-' || n, 'code-' || n, n
     FROM numbers

@@ -38,6 +38,7 @@ WALKS = {
 
 IN_SQLITE = WALKS | {
     "sessions.count_leased": "over the lanes that are held, no further than the limit",
+    "push.news": "over the devices of users, a second after something was said, and at most once a second",
     "message_index.unindexed": "over the first sessions of the index of those that wait for the indexer",
 }
 

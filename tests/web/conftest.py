@@ -42,6 +42,7 @@ class Served:
     """Where it is mounted in another application; empty if it is served alone."""
     port: int = 0
     offline: bool = False
+    private: bool = False
     process: "subprocess.Popen[str]" = field(init=False)
 
     def start(self) -> None:
@@ -49,6 +50,7 @@ class Served:
             [
                 *(sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix),
                 *(["offline"] if self.offline else []),
+                *(["private"] if self.private else []),
             ],
             cwd=ROOT,
             stdout=subprocess.PIPE,

@@ -1,8 +1,9 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline]
+    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline] [private]
 
-With `offline` the agent is the one that `segue serve` has without a model.
+With `offline` the agent is the one that `segue serve` has without a model. With `private` the server may call
+this machine, where doubles of services are.
 It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
 reclaimed within a second.
 """
@@ -182,9 +183,11 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
+async def serve(url: str, port: int, prefix: str, offline: bool, private: bool) -> None:
     data = Path(urlsplit(url).path).parent
-    configuration = Configuration.load(env={"HOME": "/nonexistent"}, database=url, data=data)
+    configuration = Configuration.load(
+        env={"HOME": "/nonexistent"}, database=url, data=data, fetch_private=private
+    )
     settings = Settings(
         user_runners=20,
         lease_seconds=15 if offline else 0.9,
@@ -206,4 +209,5 @@ async def serve(url: str, port: int, prefix: str, offline: bool) -> None:
 
 
 if __name__ == "__main__":
-    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:] == ["offline"]))
+    given = sys.argv[4:]
+    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], "offline" in given, "private" in given))

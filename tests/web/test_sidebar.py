@@ -27,13 +27,13 @@ def test_a_chat_with_a_new_message_is_unread_until_it_is_opened(server: Served, 
     server.say(other, "hello")
     page = open_page(server.at(server.session("websocket:reading", title="Reading here")))
     expect(listed(page, "Taxes")).to_be_visible()
-    expect(listed(page, "Taxes").get_by_label("Unread")).to_have_count(0)
+    expect(listed(page, "Taxes").get_by_label("1 unread message")).to_have_text("1")
     server.say(other, "news")
-    expect(listed(page, "Taxes").get_by_label("Unread")).to_be_visible()
+    expect(listed(page, "Taxes").get_by_label("2 unread messages")).to_have_text("2")
     expect(listed(page, "Taxes").locator(".last")).to_have_text("You said: news")
     listed(page, "Taxes").get_by_role("link").click()
     expect(page.get_by_role("heading", name="Taxes")).to_be_visible()
-    expect(listed(page, "Taxes").get_by_label("Unread")).to_have_count(0)
+    expect(listed(page, "Taxes").get_by_label("unread")).to_have_count(0)
 
 
 def test_running_and_waiting_turns_show_in_the_list(server: Served, open_page: Open) -> None:

@@ -101,6 +101,7 @@ def overview(data: JSON) -> records.RemoteOverview:
         last_line=data["last_line"],
         last_line_at=maybe_ms(data["last_line_at"]),
         last_activity_at=ms(data["last_activity_at"]),
+        unread=data["unread"],
         queued=data["queued"],
         cron_jobs=data["automation_count"],
         recall=None if data["recall"] is None else recall(data["recall"]),

@@ -66,6 +66,7 @@ class RemoteOverview:
     last_line: str | None
     last_line_at: int | None
     last_activity_at: int
+    unread: int
     queued: int
     cron_jobs: int
     recall: Recall | None

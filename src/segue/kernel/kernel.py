@@ -24,6 +24,7 @@ from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
+from segue.kernel.api.push import PushApi
 from segue.kernel.api.recalls import RecallsApi
 from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
@@ -61,10 +62,10 @@ class Kernel:
     changed.
 
     The parts are `sessions`, `turns`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`, `memory`,
-    `log`, `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait`
-    and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows
-    and wake the workers. They work whether or not `run` is active, in this process or in another. All of them
-    raise `StoreError` when the database cannot do it.
+    `log`, `files`, `guests`, `push` and `health`. For what most programs do there are shortcuts: `receive`,
+    `wait` and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write
+    rows and wake the workers. They work whether or not `run` is active, in this process or in another. All of
+    them raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -178,6 +179,7 @@ class Kernel:
         self.scheduled_messages = ScheduledMessagesApi(context)
         self.memory = MemoryApi(context)
         self.guests = GuestsApi(context, self.sessions, self.turns, self.files)
+        self.push = PushApi(context)
         self.health = HealthApi(context)
         # Shortcuts
         self.receive = self.turns.receive

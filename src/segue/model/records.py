@@ -155,6 +155,8 @@ class Overview:
     upcoming_name: str | None
     days: str | None = None
     """The day set that words about working days mean in it."""
+    unread: int = 0
+    """Messages that its owner has not read; 0 if they are sent through a channel."""
 
     @property
     def pending_tokens(self) -> int:
@@ -164,6 +166,34 @@ class Overview:
     @property
     def page_start(self) -> "PageStart":
         return PageStart(self.last_activity_at, self.session.id)
+
+
+@record
+class PushSubscription:
+    """A device of an owner that is told of news by Web Push."""
+
+    id: str
+    owner: Owner
+    endpoint: str
+    """An address of the browser's push service. It is a secret: a request to it reaches the device."""
+    p256dh: str
+    """The device's public key, in base64url."""
+    auth: str
+    """The secret that it shares with this server, in base64url."""
+    vapid_key: str
+    """The public key of the server that it subscribed with, in base64url."""
+    site: str
+    """The origin of the page that subscribed."""
+    visible_until: int = 0
+    """Until then the page is visible on the device."""
+
+
+@positional
+class News:
+    """A session with news that its owner's devices are to be told of."""
+
+    owner: Owner
+    key: str
 
 
 @record

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from segue.model.files import File
 from segue.model.records import Event, Source, message_tokens
+from segue.model.states import Outcome
 from segue.record import record
 
 if TYPE_CHECKING:
     from segue.model.agent import ToolCalled
 
 
+_NOTHING_SAID = (Outcome.EMPTY, Outcome.STOPPED)
 class Note(StrEnum):
     """What a message is about that no one wrote in the session."""
 
@@ -98,3 +100,16 @@ def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
             yield from outside
             outside = []
     yield from outside
+
+
+def is_news(event: Event) -> bool:
+    """Whether the event says something to the owner that they may not have seen.
+
+    A user's own message is no news, nor is a run that had nothing to say. A message that a program stored is
+    none either: that conversation took place elsewhere. What is copied into the log of a chat counts there.
+    """
+    if event.role != "assistant" or event.via_id is not None:
+        return False
+    if event.type == "stream_end":
+        return not event.body.get("quiet") and event.body["outcome"] not in _NOTHING_SAID
+    return event.type == "message" and event.source is not None

@@ -26,6 +26,7 @@ from segue.server.guard import Hosts, Origins, RequestGuard
 from segue.server.lifespan import around
 from segue.server.metrics import Metrics
 from segue.server.model_settings import ModelSettings
+from segue.server.push.pusher import Pusher
 from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
@@ -41,6 +42,7 @@ from segue.server.routes import (
     memory,
     models,
     page,
+    push,
     recalls,
     runs,
     scheduled_messages,
@@ -96,6 +98,7 @@ _ROUTE_MODULES = (
     langgraph_crons,
     login,
     settings,
+    push,
     health,
     docs,
     page,
@@ -135,6 +138,7 @@ def create_app(
     model = ModelSettings(configuration, managed=manages_model)
     state = _app_state(kernel, configuration, caller, model)
     app = _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
+    state.wires.append(Pusher(kernel, configuration, state.keys).running)
     _add_mcp(app, state)
     return app
 

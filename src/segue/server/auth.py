@@ -68,6 +68,10 @@ class ApiKeys:
                 matched = caller
         return matched
 
+    def has_owner(self, owner: Owner) -> bool:
+        """Whether one of the keys is this owner's."""
+        return any(caller.owner == owner for _, caller in self._callers)
+
     def cookie_for(self, key: str, now_ms: int) -> str:
         until = now_ms // 1000 + COOKIE_SECONDS
         return f"{until}.{_signature(key.encode('utf-8', 'replace'), until)}"

@@ -19,6 +19,7 @@ from segue.model.records import (
     Overview,
     Owner,
     PageStart,
+    PushSubscription,
     Recall,
     Run,
     ScheduledMessage,
@@ -111,6 +112,13 @@ class Store(Queues):
         params: Params = {"id": session.id, "after": session.live.archived_seq}
         result = await self.database.read(queries.events.live_part, params)
         return result[0]["messages"], result[0]["tokens"]
+
+    async def push_subscriptions(self, owner: Owner) -> list[PushSubscription]:
+        """The newest first."""
+        params: Params = {"account": owner.account, "user_id": owner.user}
+        return [
+            rows.push_subscription(row) for row in await self.database.read(queries.push.of_owner, params)
+        ]
 
     # Files
 

@@ -41,6 +41,11 @@ class ApiContext(WorkerContext):
     networks: frozenset[str]
     """The channels on which each chat is a user of its own."""
 
+    def is_sent(self, key: str) -> bool:
+        """Whether messages of a session are sent through a channel, and so are read there."""
+        channel = (self.channels or {}).get(key.partition(":")[0])
+        return channel is not None and not channel.capabilities.stored
+
     # Owners
 
     async def find(self, key: str, owner: Asker) -> Session | None:

@@ -12,7 +12,7 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.forecasts import all_jobs
 from segue.kernel.api.turns import TurnsApi, check_when_busy
 from segue.kernel.live.running import CancelReason
-from segue.kernel.transactions import archive, lane, sessions
+from segue.kernel.transactions import archive, lane, news, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.result import Name
 from segue.kernel.transactions.sessions import UNSET, MaybeDays, MaybePolicy, SessionOpened
@@ -105,7 +105,7 @@ class SessionsApi:
     async def overview_of(self, session_id: str) -> Overview:
         """Returns the `Overview` of a session by its id, for any owner. Raises `NotFound`."""
         store = self._context.store
-        overview = await store.overview(session_id)
+        overview = self._as_read_here(await store.overview(session_id))
         lane = await self._context.lane_of(overview.session)
         if lane.id == session_id:
             return overview
@@ -125,9 +125,15 @@ class SessionsApi:
         `before` is the `page_start` of the last one of the previous page. `pending_recall` keeps only the
         sessions that have a pending recall.
         """
-        return await self._context.store.overviews(
+        found = await self._context.store.overviews(
             owner, limit=limit, before=before, pending_recall=pending_recall
         )
+        return [self._as_read_here(overview) for overview in found]
+
+    def _as_read_here(self, overview: Overview) -> Overview:
+        """Without unread messages if they are sent through a channel: they are read there."""
+        elsewhere = overview.unread and self._context.is_sent(overview.session.key)
+        return replace(overview, unread=0) if elsewhere else overview
 
     async def update(
         self,
@@ -195,6 +201,18 @@ class SessionsApi:
         a clock time is refused. Raises `BadSetting` if `given` is not a zone.
         """
         return self._context.zone_in(session, given)
+
+    async def mark_read(self, key: SessionRef, seq: int, *, owner: Asker = OPERATOR) -> int:
+        """Marks the messages up to the number `seq` as read by the session's owner, on all of their devices.
+
+        Returns how many are unread. An operator who looks at the session of another user marks nothing.
+        Raises `NotFound`.
+        """
+        context = self._context
+        session = await context.session(key, owner)
+        if session.owner == owner.own and await context.store.commit(news.mark_read, session.id, seq):
+            context.hub.summary_changed(session.id)
+        return (await self.overview_of(session.id)).unread
 
     async def lane_of(self, session: Session) -> Session:
         """Returns the session that a session's turns run in: itself, or in unified mode the common one."""

@@ -12,6 +12,7 @@ from segue.times.clock import Clock
 
 _WOKEN_BY_WRITES = (
     *(Name.TIMER, Name.USER, Name.SCHEDULE, Name.COURIER, Name.KEEPER, Name.ARCHIVIST, Name.INDEXER),
+    Name.PUSHER,
 )
 
 

@@ -49,7 +49,16 @@ class Lagged:
     None: something was dropped."""
 
 
-HubItem: TypeAlias = Event | LiveText | Lagged
+@positional
+class SummaryChanged:
+    """A session's summary changed without an event: its owner has read messages."""
+
+    session_id: str
+    number: int
+    """Of this change; listeners share one query."""
+
+
+HubItem: TypeAlias = Event | LiveText | Lagged | SummaryChanged
 """What a listener gets."""
 
 
@@ -100,6 +109,10 @@ class Hub:
         self._tell(text.session_id, text)
         if text.via_id is not None:
             self._tell(text.via_id, text)
+
+    def summary_changed(self, session_id: str) -> None:
+        self._checks += 1
+        self._tell(EVERYTHING, SummaryChanged(session_id, self._checks))
 
     def look_again(self) -> None:
         """Another process may have written: every listener checks whether its log has grown."""

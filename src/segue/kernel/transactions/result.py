@@ -27,6 +27,8 @@ class Name(StrEnum):
     """A session may be due for archiving, or a task waits."""
     INDEXER = "indexer"
     """Messages may have been added to a log."""
+    PUSHER = "pusher"
+    """Something was said to an owner, whose devices may have to be told."""
     REAPER = "reaper"
     PRUNER = "pruner"
     DAYS = "days"

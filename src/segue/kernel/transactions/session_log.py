@@ -6,6 +6,7 @@ Invariants
   - an event of a turn is in the log of the session it runs in, and in unified mode also in the chat's
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from segue.errors import AmbiguousKey, NotFound
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
 from segue.model.records import Event, Lookup, Owner, Session, Turn, message_tokens
+from segue.model.transcript import is_news
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
 from segue.store.rows import core as rows
@@ -153,8 +155,9 @@ def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]
 def _insert(events: Sequence[Event]) -> Transaction[None]:
     """Store events. A message counts as activity of its session, by which sessions are listed and indexed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
+    news = Counter(event.session_id for event in events if is_news(event))
     for session_id, at in _last_active(events).items():
-        yield queries.activity.logged, {"session_id": session_id, "now": at}
+        yield queries.activity.logged, {"session_id": session_id, "now": at, "news": news[session_id]}
 
 
 def _last_active(events: Sequence[Event]) -> dict[str, int]:

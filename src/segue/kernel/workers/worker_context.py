@@ -116,7 +116,7 @@ class WorkerContext:
             self.store.is_ready(result.ready_at)
         self.bell.ring(*sorted(result.wake))  # in one order, so that a simulated run can be repeated
         if any(event.role or event.type == "stream_end" for event in result.events):
-            self.bell.ring(Name.INDEXER)
+            self.bell.ring(Name.INDEXER, Name.PUSHER)
         return result.value
 
     async def commit_until_stored(self, subject: str, transaction: Begin[T]) -> T:

@@ -8,7 +8,7 @@ only its own streams end.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from segue.errors import NotFound, SegueError
 from segue.kernel.kernel import Kernel
-from segue.kernel.live.hub import EVERYTHING, Lagged, LiveText
+from segue.kernel.live.hub import EVERYTHING, Lagged, LiveText, SummaryChanged
 from segue.kernel.transactions import idempotency
 from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
@@ -40,6 +40,7 @@ from segue.server.schemas import events as wire_events
 from segue.server.schemas.body import Body
 from segue.server.schemas.events import WireEvent
 from segue.server.schemas.files import WithParts
+from segue.server.schemas.push import DeviceId
 from segue.times.cron_line import zone_named
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
@@ -78,45 +79,51 @@ async def session_events(
 
 async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:
     """Yield a summary of each session of the caller whenever it changes."""
-    known: dict[str, Session] = {}
+    known: dict[str, Overview] = {}
     with kernel.hub.listen(EVERYTHING) as listener:
         for overview in await kernel.sessions.overviews(owner=owner, limit=MOST_LISTED):
-            known[overview.session.id] = overview.session
+            known[overview.session.id] = overview
         while True:
             item = await listener.next()
-            if isinstance(item, Event) and item.type not in _NO_SUMMARY_CHANGE:
-                changed = await _changed_overviews(kernel, owner, item)
-                for overview in changed:
-                    known[overview.session.id] = overview.session
+            if isinstance(item, Event | SummaryChanged):
+                for overview in await _changed_overviews(kernel, owner, item):
+                    known[overview.session.id] = overview
                     yield wire_events.summary(overview, kernel.clock.ms())
             elif isinstance(item, Lagged):
                 async for wire_event in _changes_elsewhere(kernel, owner, known, item.look):
                     yield wire_event
 
 
-async def _changed_overviews(kernel: Kernel, owner: Asker, event: Event) -> list[Overview]:
-    look_up = partial(kernel.sessions.overview_of, event.session_id)
+async def _changed_overviews(kernel: Kernel, owner: Asker, change: Event | SummaryChanged) -> list[Overview]:
+    if isinstance(change, Event) and change.type in _NO_SUMMARY_CHANGE:
+        return []
+    look_up = partial(kernel.sessions.overview_of, change.session_id)
+    moment = ("event", change.seq) if isinstance(change, Event) else ("change", change.number)
     try:
-        overview = await kernel.hub.shared.once(("overview", event.session_id, event.seq), look_up)
+        overview = await kernel.hub.shared.once(("overview", change.session_id, *moment), look_up)
     except NotFound:
         return []
     return [overview] if owner.reaches(overview.session.owner) else []
 
 
 async def _changes_elsewhere(
-    kernel: Kernel, owner: Asker, known: dict[str, Session], look: int | None
+    kernel: Kernel, owner: Asker, known: dict[str, Overview], look: int | None
 ) -> AsyncIterator[WireEvent]:
     """Yield what another process changed: sessions with new events, and deleted sessions."""
     look_up = partial(kernel.sessions.overviews, owner=owner, limit=MOST_LISTED)
     listed = await (look_up() if look is None else kernel.hub.shared.once((look, owner), look_up))
     for overview in listed:
         before = known.get(overview.session.id)
-        if before is None or before.last_seq != overview.session.last_seq:
-            known[overview.session.id] = overview.session
+        if before is None or _version(before) != _version(overview):
+            known[overview.session.id] = overview
             yield wire_events.summary(overview, kernel.clock.ms())
     if len(listed) < MOST_LISTED:
         for session_id in known.keys() - {overview.session.id for overview in listed}:
-            yield wire_events.deleted(known.pop(session_id), kernel.clock.ms())
+            yield wire_events.deleted(known.pop(session_id).session, kernel.clock.ms())
+
+
+def _version(overview: Overview) -> tuple[int, int]:
+    return overview.session.last_seq, overview.unread
 
 
 @router.get(
@@ -182,11 +189,20 @@ class Stop(Body):
     session: common.Key
 
 
+class Visible(Body):
+    """Whether the page is visible on a device that has a push subscription: it is not notified meanwhile."""
+
+    type: str = Field(pattern="^visible$")
+    device: DeviceId
+    visible: bool
+
+
 _COMMANDS: dict[str, TypeAdapter[Any]] = {
     "subscribe": TypeAdapter(Subscribe),
     "unsubscribe": TypeAdapter(Unsubscribe),
     "message": TypeAdapter(SendMessage),
     "stop": TypeAdapter(Stop),
+    "visible": TypeAdapter(Visible),
 }
 
 
@@ -204,7 +220,11 @@ async def websocket(socket: WebSocket) -> None:
     with state.metrics.clients.labels("websocket").track_inprogress():
         try:
             async with asyncio.TaskGroup() as tasks:
-                await LiveConnection(socket, state.kernel, caller, asker, tasks).serve()
+                connection = LiveConnection(socket, state.kernel, caller, asker, tasks)
+                try:
+                    await connection.serve()
+                finally:
+                    await connection.hide()
         except* WebSocketDisconnect:
             pass
 
@@ -224,6 +244,8 @@ class LiveConnection:
         self._awaited_sessions: dict[str, int | None] = {}
         """Subscriptions to sessions that do not exist yet, with their `after`. A message from this client
         creates the session and starts the subscription."""
+        self._visible_on: str | None = None
+        """The device on which the page is visible."""
 
     async def serve(self) -> None:
         """Serve the client until it disconnects. Raises WebSocketDisconnect, which ends its streams."""
@@ -236,7 +258,14 @@ class LiveConnection:
             except (SegueError, Refused, ValidationError) as error:
                 await self._send_error(error, fields)
 
-    async def _execute(self, command: Subscribe | Unsubscribe | SendMessage | Stop) -> None:
+    async def hide(self) -> None:
+        """A page whose connection is lost is not visible any more."""
+        device, self._visible_on = self._visible_on, None
+        if device is not None:
+            with suppress(SegueError):  # then it ends by itself, in minutes
+                await self._kernel.push.show(device, False, owner=self._owner)
+
+    async def _execute(self, command: Subscribe | Unsubscribe | SendMessage | Stop | Visible) -> None:
         match command:
             case Subscribe():
                 await self._subscribe(command.session, command.after)
@@ -246,6 +275,9 @@ class LiveConnection:
                 await self._receive_message(command)
             case Stop():
                 await self._kernel.turns.stop(command.session, owner=self._owner)
+            case Visible():
+                self._visible_on = command.device if command.visible else None
+                await self._kernel.push.show(command.device, command.visible, owner=self._owner)
 
     async def _subscribe(self, key: str, after: int | None) -> None:
         if key == EVERYTHING:

@@ -1,9 +1,11 @@
 """Static files of the web page, read from `segue/server/web` once when the server starts.
 
-The address of each file contains a fingerprint of all files, so that a browser may cache it without end. Only
-`index.html` is requested again; it links to the current addresses.
+The address of each file contains a fingerprint of all files, so that a browser may cache it without end.
+`index.html` is requested again; it links to the current addresses. So are the service worker and the
+manifest, whose addresses must not change.
 """
 
+import asyncio
 import gzip
 import re
 from collections.abc import Iterator, Mapping
@@ -14,12 +16,19 @@ from posixpath import normpath
 
 from fastapi import APIRouter, Request, Response
 
+from segue.server.app_icon import SIZES, app_icon
 from segue.server.error_responses import Refused
 
 router = APIRouter()
 
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
 _STYLE = re.compile(r' *<link rel="stylesheet" href="web/([^"]+)">\n')
 _BLOCK_COMMENT = re.compile(rb"^\s*/\*.*?\*/\n", re.DOTALL | re.MULTILINE)
 _LINE_COMMENT = re.compile(rb"^\s*//.*\n", re.MULTILINE)
@@ -110,6 +119,23 @@ async def file(request: Request) -> Response:
     return resource.response(request, {"Cache-Control": _CACHE_FOREVER})
 
 
+async def unversioned(request: Request) -> Response:
+    """The service worker or the manifest: browsers look for them at the same address again."""
+    name = request.url.path.rpartition("/")[2]
+    return _page.resources[name].response(request, {"Cache-Control": "no-cache"})
+
+
+async def icon(request: Request) -> Response:
+    size = request.path_params["size"]
+    if size not in SIZES:
+        raise Refused(404, "not_found", f"there are icons of {', '.join(map(str, SIZES))} pixels")
+    content = await asyncio.to_thread(app_icon, size)
+    return Response(content, media_type="image/png", headers={"Cache-Control": "public, max-age=86400"})
+
+
 # Plain Starlette routes: a browser requests about thirty files at once, and each is only a look-up.
 router.add_route("/", index, ["GET"], include_in_schema=False)
+for unversioned_name in ("sw.js", "manifest.webmanifest"):
+    router.add_route(f"/{unversioned_name}", unversioned, ["GET"], include_in_schema=False)
+router.add_route("/icon-{size:int}.png", icon, ["GET"], include_in_schema=False)
 router.add_route("/web/{fingerprint}/{name:path}", file, ["GET"], include_in_schema=False)

@@ -12,6 +12,7 @@ from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.schemas import common, views
 from segue.server.schemas.memory import policy_of
+from segue.server.schemas.push import MarkRead, Unread
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Sessions"], responses=responses(400, 401, 403, 422))
 
@@ -93,6 +94,16 @@ async def change_session(
         changes["metadata"] = changes["metadata"] or {}
     changed = await request.kernel.sessions.update(key, owner=request.owner, **changes)
     return views.session(await request.kernel.sessions.overview_of(changed.id))
+
+
+@router.post("/sessions/{key}/read", summary="Mark messages as read", responses=responses(404, 413))
+async def mark_read(key: KeyInPath, body: MarkRead, request: AuthenticatedRequest) -> Unread:
+    """Mark the messages up to `seq` as read, on all devices of the session's owner.
+
+    An admin who looks at the session of another user marks nothing.
+    """
+    unread = await request.kernel.sessions.mark_read(key, body.seq, owner=request.owner)
+    return Unread(unread=unread)
 
 
 @router.delete(

@@ -265,6 +265,7 @@ class SessionOut(BaseModel):
     last_activity_at: Moment = Field(
         description="When something last happened in it, by a user or a schedule."
     )
+    unread: int = Field(description="Messages that its owner has not read.")
     upcoming: Upcoming | None = Field(description="What happens next in it, or null.")
     keep_recent_count: int
     auto_commit_policy: AutoCommitPolicyIn | None

@@ -58,6 +58,7 @@ def session(overview: Overview) -> SessionOut:
         last_line=overview.last_line,
         last_line_at=maybe_moment(overview.last_line_at),
         last_activity_at=moment(overview.last_activity_at),
+        unread=overview.unread,
         upcoming=_upcoming(overview),
         keep_recent_count=record.live.keep_recent_count,
         auto_commit_policy=_policy(record.live.policy),

@@ -3,6 +3,7 @@
 import "./elements/segue-delete.js";
 import "./elements/segue-hint.js";
 import "./elements/segue-login.js";
+import "./elements/segue-notify.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";
 import "./elements/segue-settings.js";

@@ -20,7 +20,7 @@ from segue.model.cost.budget import Budget, Estimate
 from segue.model.files import File, files_from_json
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, prompt_facts_from_json
-from segue.model.records import Event, Job, Owner, Session, Source, Turn
+from segue.model.records import Event, Job, Owner, PushSubscription, Session, Source, Turn
 from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
 from segue.store import queries
@@ -228,6 +228,12 @@ def event(row: Row) -> Event:
 
 def file(row: Row) -> File:
     return File(id=row["id"], name=row["name"], media_type=row["media_type"], size=row["size"])
+
+
+def push_subscription(row: Row) -> PushSubscription:
+    fields = fields_of(row, queries.push.columns["subscription"])
+    del fields["created_at"]
+    return PushSubscription(owner=Owner(fields.pop("account"), fields.pop("user_id")), **fields)
 
 
 def event_with_delivery(row: Row) -> Event:

@@ -25,6 +25,7 @@ def overview(row: Row) -> Overview:
         cron_jobs=row["automations"],
         recall=_current_recall(row) if row["recall_id"] else None,
         last_activity_at=row["active_at"],
+        unread=row["unread"],
         upcoming_at=row["upcoming_at"],
         upcoming_name=row["upcoming_name"],
         days=row["day_set"],

@@ -14,7 +14,28 @@ SET active_at = :now
 WHERE session_id = :session_id AND active_at < :now;
 
 -- name: logged
--- Messages were added to the log: the indexer has to read them.
+-- Messages were added to the log: the indexer has to read them, and the owner, those that are news.
 UPDATE activity
-SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END, unindexed = unindexed + 1
+SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END, unindexed = unindexed + 1, news = news + :news
 WHERE session_id = :session_id;
+
+-- name: lock
+SELECT news, read_news
+FROM activity
+WHERE session_id = :session_id
+/*pg FOR NO KEY UPDATE */;
+
+-- name: messages_after
+-- Without their texts, to count which of them are news.
+SELECT session_id, seq, type, turn_id, via_id, at, role, NULL AS content, source, body
+FROM events
+WHERE session_id = :session_id AND seq > :seq AND role = 'assistant'
+ORDER BY seq
+LIMIT :limit;
+
+-- name: mark_read
+-- Only forward: an older page of the conversation, or another device, does not make read messages unread.
+UPDATE activity
+SET read_news = :read_news
+WHERE session_id = :session_id AND read_news < :read_news
+RETURNING session_id;

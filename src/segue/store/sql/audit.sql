@@ -91,6 +91,12 @@ WHERE sessions.key NOT LIKE 'system:%'
        OR (activity.account, activity.user_id) <> (sessions.account, sessions.user_id)
        OR activity.active_at < COALESCE(sessions.last_message_at, sessions.created_at));
 
+-- name: wrong_news
+-- No more was read or pushed than was said.
+SELECT session_id AS id, news
+FROM activity
+WHERE read_news > news OR pushed_news > news;
+
 -- name: run_without_its_turn
 -- Its outcome is read from the turn.
 SELECT runs.id, runs.turn_id

@@ -22,12 +22,13 @@ recall_action, recall_slot, recall_next_at, recall_created_at, recall_updated_at
 recall_comment, recall_turn_state, recall_waits_since
 
 -- columns: happened
--- When something last happened in the session `counted`, and what happens next: a job of a user, a recall or a
--- written message.
+-- When something last happened in the session `counted`, what its owner has not read, and what happens next: a job of
+-- a user, a recall or a written message.
 COALESCE(
     (SELECT activity.active_at FROM activity WHERE activity.session_id = counted.id),
     counted.created_at
 ) AS active_at,
+COALESCE((SELECT news - read_news FROM activity WHERE activity.session_id = counted.id), 0) AS unread,
 (SELECT MIN(jobs.next_at)
  FROM jobs
  WHERE jobs.session_id = counted.id AND jobs.state = 'active' AND jobs.kind IN ('cron', 'recall', 'message')

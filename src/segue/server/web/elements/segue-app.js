@@ -102,13 +102,13 @@ class App extends Part {
     this.talk.chat = this.#chat;
     this.panel.chat = this.#chat;
     this.#chat.addEventListener("opened", loadLater);
+    this.#chat.addEventListener("opened", () => this.#markRead());
     this.#chat.addEventListener("session", () => localStorage.setItem(LAST, key), { once: true });
     this.#chat.open();
-    this.#markRead();
   }
 
   #markRead() {
-    if (this.#chat && !document.hidden) sessions.markRead(this.#chat.key);
+    if (this.#chat?.state === "open" && !document.hidden) sessions.markRead(this.#chat.key);
   }
 
   #showPanel(open, chosen = false) {

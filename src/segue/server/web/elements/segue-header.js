@@ -55,7 +55,8 @@ class Header extends Part {
     this.trash.hidden = !chat.session;
     const owner = sessions.otherOwner(session);
     setText(this.owner, owner ? t("owned_by", { user: owner }) : "");
-    document.title = chat.session ? `${name} · Segue` : "Segue";
+    const unread = sessions.unread ? `(${sessions.unread}) ` : "";
+    document.title = unread + (chat.session ? `${name} · Segue` : "Segue");
     const running = chat.running;
     const queued = chat.fold.waiting.length;
     const waiting = queued ? t("waiting", { count: queued }) : "";

@@ -23,11 +23,10 @@ class Session extends Part {
         },
         h(
           "span.title",
-          unread && h("span.dot", { role: "img", "aria-label": t("unread") }),
           h("span.words", title),
           owner && h("span.owner", t("owned_by", { user: owner })),
         ),
-        h("span.when", ...this.#marks(session), lastUsed),
+        h("span.when", ...this.#marks(session), lastUsed, unread > 0 && badge(unread)),
         h("span.last", plain(session.last_line ?? "")),
         this.#coming(session),
       ),
@@ -60,6 +59,10 @@ class Session extends Part {
     return marks;
   }
 }
+
+const MOST_SHOWN = 99;
+const badge = (count) =>
+  h("span.unread-count", { role: "img", named: t("unread", { count }) }, count > MOST_SHOWN ? `${MOST_SHOWN}+` : `${count}`);
 
 /** A line of Markdown as plain text. */
 const plain = (line) =>

@@ -9,6 +9,7 @@ import { zone } from "../lib/times.js";
 import { toast } from "../lib/toast.js";
 import { changeLanguage, language, LANGUAGES } from "../lib/words.js";
 import "./segue-model.js";
+import "./segue-notifications.js";
 
 const FIND_KEYS = /Mac|iP/.test(navigator.platform) ? ["⌘", "K"] : ["Ctrl", "K"];
 /** Keys, and the name of what they do. */
@@ -29,6 +30,7 @@ class Settings extends Part {
     this.model = h("segue-model");
     this.zone = h("div");
     this.account = h("p");
+    this.notifications = h("segue-notifications");
     this.dialog = h(
       "dialog.settings",
       { "aria-labelledby": "settings-title" },
@@ -41,7 +43,7 @@ class Settings extends Part {
       section("timezone", this.zone),
       section("language", languageSelect()),
       section("appearance", themeChoice()),
-      section("notifications", h("p", t("notifications_text"))),
+      section("notifications", this.notifications),
       section("account", this.account),
       section("keyboard", shortcutList()),
     );

@@ -90,7 +90,7 @@ class Sidebar extends Part {
       this.#items.set(session.key, item);
     }
     item.firstChild.show(session, {
-      unread: sessions.unread(session.key),
+      unread: sessions.unreadIn(session),
       current: session.key === this.#current,
       owner: sessions.otherOwner(session),
     });
@@ -112,6 +112,9 @@ class Sidebar extends Part {
   #logOutButton() {
     if (!localStorage.getItem("segue.logged-in")) return null;
     const logOut = async () => {
+      // The next user of this device must not be told of this one's news.
+      const { notifications } = await import("../lib/notifications.js");
+      await notifications.disable().catch(() => {});
       await remove("auth/session").catch(() => {});
       localStorage.removeItem("segue.logged-in");
       location.reload();

@@ -34,8 +34,9 @@ class Talk extends Part {
     this.queue = h("segue-queue");
     this.future = h("segue-future");
     this.empty = h("segue-empty", { hidden: true });
+    this.notify = h("segue-notify");
     this.note = h("p.note", { role: "status" });
-    this.column = h("div.column", this.past, this.queue, this.empty, this.future);
+    this.column = h("div.column", this.past, this.queue, this.empty, this.future, this.notify);
     this.scroller = h(
       "div.scroll",
       { tabindex: "0", role: "region", "aria-label": t("conversation") },
@@ -139,6 +140,7 @@ class Talk extends Part {
     const chat = this.#chat;
     const unknown = chat.state === "loading" || chat.state === "failed";
     const coming = chat.ghosts.length + (chat.bannerRecall ? 1 : 0);
+    this.notify.coming = coming > 0;
     const count = chat.fold.entries.length + coming + this.queue.children.length;
     this.empty.hidden = unknown || count > 0;
   }

@@ -21,6 +21,7 @@ export class Live extends EventTarget {
   #held = new Set();
   #retry = 0;
   #closed = false;
+  #visible = null;
   state = "connecting";
 
   /**
@@ -89,6 +90,12 @@ export class Live extends EventTarget {
     this.#send({ type: "stop", session });
   }
 
+  /** Says whether the page is visible on a device that has a push subscription: then it is not notified. */
+  visible(device, visible) {
+    this.#visible = { type: "visible", device, visible };
+    this.#send(this.#visible);
+  }
+
   /** Messages that the server has not accepted yet, oldest first. */
   outbox(session = null) {
     return Array.from({ length: this.#storage.length }, (_, index) => this.#storage.key(index))
@@ -111,6 +118,7 @@ export class Live extends EventTarget {
       for (const [session, { after }] of this.#followed) {
         this.#send({ type: "subscribe", session, after });
       }
+      if (this.#visible) this.#send(this.#visible);
       this.outbox().forEach((message) => this.#deliver(message));
       const reconnected = this.state === "closed";
       this.#setState("open");

@@ -1,9 +1,8 @@
 // The list of conversations, newest first, kept up to date by live events, and which of them are unread.
 
-import { get, inPath, patch, remove } from "./api.js";
+import { get, inPath, patch, post, remove } from "./api.js";
 import { live } from "./connection.js";
 
-const SEEN = "segue.seen";
 /** One screen of them. */
 export const FIRST = "sessions?limit=30";
 const ALL = "sessions?limit=500";
@@ -11,8 +10,6 @@ const MOST = 5000;
 
 class Sessions extends EventTarget {
   #known = new Map();
-  #seen = new Map(Object.entries(JSON.parse(localStorage.getItem(SEEN) ?? "{}")));
-  #firstVisit = localStorage.getItem(SEEN) === null;
   /** Keys that a live event has changed since the list was requested. */
   #updated = new Set();
   /** The user who looks at the page, once it is known. */
@@ -24,11 +21,6 @@ class Sessions extends EventTarget {
     // The list was requested before the socket was open, so it may be out of date.
     live.addEventListener("state", () => this.load(), { once: true });
     live.addEventListener("back", () => this.load());
-    addEventListener("storage", ({ key, newValue }) => {
-      if (key !== SEEN || !newValue) return;
-      this.#seen = new Map(Object.entries(JSON.parse(newValue)));
-      this.#changed();
-    });
     this.load(FIRST);
   }
 
@@ -51,8 +43,6 @@ class Sessions extends EventTarget {
       for (const key of before) {
         if (!listed.has(key)) this.#known.delete(key);
       }
-      this.#firstVisit = false;
-      this.#saveSeen();
     } catch {
       if (this.state === "loading") this.state = "failed";
     }
@@ -74,16 +64,22 @@ class Sessions extends EventTarget {
     return session && this.#caller && session.user !== this.#caller ? session.user : null;
   }
 
-  unread(key) {
-    const lastLineAt = this.#known.get(key)?.last_line_at;
-    return Boolean(lastLineAt) && lastLineAt > (this.#seen.get(key) ?? "");
+  /** Messages of the user's own chats that they have not read, on any device. */
+  get unread() {
+    return [...this.#known.values()].reduce((sum, session) => sum + this.unreadIn(session), 0);
   }
 
+  unreadIn(session) {
+    return this.otherOwner(session) ? 0 : session.unread;
+  }
+
+  /** The user sees the end of this chat. If the server cannot be told, the next change tells it. */
   markRead(key) {
-    if (!this.unread(key)) return;
-    this.#seen.set(key, this.#known.get(key).last_line_at);
-    this.#saveSeen();
+    const session = this.#known.get(key);
+    if (!session || !this.unreadIn(session)) return;
+    this.#known.set(key, { ...session, unread: 0 });
     this.#changed();
+    post(`sessions/${inPath(key)}/read`, { seq: session.last_seq }).catch(() => {});
   }
 
   async rename(key, title) {
@@ -105,8 +101,6 @@ class Sessions extends EventTarget {
       // A live event that arrived after the request is newer.
       if (this.#updated.has(session.key)) continue;
       this.#known.set(session.key, session);
-      // A first visit starts with nothing unread.
-      if (this.#firstVisit && session.last_line_at) this.#seen.set(session.key, session.last_line_at);
     }
   }
 
@@ -115,10 +109,6 @@ class Sessions extends EventTarget {
     if (session) this.#known.set(key, session);
     else if (this.#known.delete(key)) this.dispatchEvent(new CustomEvent("gone", { detail: key }));
     this.#changed();
-  }
-
-  #saveSeen() {
-    localStorage.setItem(SEEN, JSON.stringify(Object.fromEntries(this.#seen)));
   }
 
   #changed() {
