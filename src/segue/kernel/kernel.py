@@ -25,6 +25,7 @@ from segue.kernel.api.jobs import JobsApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
 from segue.kernel.api.recalls import RecallsApi
+from segue.kernel.api.replies import RepliesApi
 from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
@@ -177,7 +178,8 @@ class Kernel:
         self.recalls = RecallsApi(context, self.jobs)
         self.scheduled_messages = ScheduledMessagesApi(context)
         self.memory = MemoryApi(context)
-        self.guests = GuestsApi(context, self.sessions, self.turns)
+        self.replies = RepliesApi(context, self.turns)
+        self.guests = GuestsApi(context, self.sessions, self.replies)
         self.health = HealthApi(context)
         # Shortcuts
         self.receive = self.turns.receive

@@ -32,7 +32,9 @@ def test_no_sentence_that_was_set_aside_causes_a_false_act_and_most_controls_are
     assert _recall(labelled) >= 0.95
 
 
-@pytest.mark.parametrize("text", ["snooze 0", "snooze 0 minutes", "snooze 2 years", "snooze 31 days", "snooze 5"])
+@pytest.mark.parametrize(
+    "text", ["snooze 0", "snooze 0 minutes", "snooze 2 years", "snooze 31 days", "snooze 5"]
+)
 def test_a_snooze_of_an_impossible_length_is_a_control_without_a_length(text: str) -> None:
     assert read_control(text) == Control(action=Action.SNOOZE, wait=None)
 
@@ -44,7 +46,9 @@ def test_the_ends_of_the_range_of_a_snooze_belong_to_it(text: str, wait: timedel
     assert read_control(text) == Control(action=Action.SNOOZE, wait=wait)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "!", "?", "stop\nit now, will you", "x" * 41, "stop " * 9, "\0", "8"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "!", "?", "stop\nit now, will you", "x" * 41, "stop " * 9, "\0", "8"]
+)
 def test_what_is_no_control_is_left_to_the_agent(text: str) -> None:
     assert read_control(text) is None
 

@@ -4,11 +4,12 @@ import logging
 from hashlib import sha256
 from secrets import choice
 
-from segue.errors import Conflict, Invalid, NotFound
+from segue.errors import Conflict, Invalid, NotFound, UnknownMessage
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.replies import RepliesApi
 from segue.kernel.api.sessions import SessionsApi
-from segue.kernel.api.turns import TurnsApi
 from segue.kernel.transactions.idempotency import Request
+from segue.kernel.transactions.replies import Quoted
 from segue.model.channel import Arrival, Channel
 from segue.model.records import Owner
 from segue.model.text_checks import MAX_NAME, check_key, check_text
@@ -39,20 +40,21 @@ class Guest:
 class GuestsApi:
     """The senders of channels, and what they write: `kernel.guests`."""
 
-    def __init__(self, context: ApiContext, sessions: SessionsApi, turns: TurnsApi) -> None:
+    def __init__(self, context: ApiContext, sessions: SessionsApi, replies: RepliesApi) -> None:
         self._context = context
         self._sessions = sessions
-        self._turns = turns
+        self._replies = replies
 
     def inbox(self, channel: Channel) -> "ChannelInbox":
         """Returns what a channel gives its messages to."""
         return ChannelInbox(self._context, self, channel)
 
-    async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> None:
-        """Admits a message that arrived through a channel as a turn of its session, once for each `id`.
+    async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> str | None:
+        """Takes a message that arrived through a channel, once for each `id`: a control is done, any other
+        is admitted as a turn of its session.
 
         The caller has checked that the sender is allowed. A message that no session can take is dropped and
-        logged; nothing is raised for it.
+        logged; nothing is raised for it. Returns why a tapped button does nothing any more, or None.
         """
         key = f"{channel}:{arrival.chat_id}"
         owner = Owner(user=user or key)
@@ -63,11 +65,20 @@ class GuestsApi:
         try:
             if arrival.chat_type != "private":
                 await self._sessions.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
-            await self._turns.receive(
-                key, arrival.text, owner=owner, metadata=arrival.metadata, request=request
+            await self._replies.take(
+                key,
+                arrival.text,
+                reply_to=None if arrival.reply_to is None else Quoted(arrival.reply_to, channel),
+                tapped=arrival.tapped,
+                owner=owner,
+                metadata=arrival.metadata,
+                request=request,
             )
+        except UnknownMessage as error:
+            return str(error) if arrival.tapped else None
         except (Invalid, Conflict) as error:
             _log.warning("message dropped, arrived through %s: %s", channel, error)
+        return None
 
     async def allow(self, code: str, *, user: str | None = None) -> Guest:
         """Allows the sender that was given this code, and returns it as a `Guest`.
@@ -126,8 +137,7 @@ class ChannelInbox:
         if allowed or door.admits(arrival.sender):
             # A group has one owner, no matter which of its members writes.
             owner = user if arrival.chat_type == "private" else None
-            await self.guests.receive(name, arrival, user=owner)
-            return None
+            return await self.guests.receive(name, arrival, user=owner)
         if not door.pairing:
             _log.info("message ignored, unknown sender through %s", name)
             return None

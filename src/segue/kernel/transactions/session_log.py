@@ -154,7 +154,13 @@ def _insert(events: Sequence[Event]) -> Transaction[None]:
     """Store events. A message counts as activity of its session, by which sessions are listed and indexed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
     for session_id, at in _last_active(events).items():
-        yield queries.activity.logged, {"session_id": session_id, "now": at}
+        said = [
+            event.at for event in events if event.session_id == session_id and event.role and event.source
+        ]
+        yield (
+            queries.activity.logged,
+            {"session_id": session_id, "now": at, "job_said_at": max(said, default=0)},
+        )
 
 
 def _last_active(events: Sequence[Event]) -> dict[str, int]:

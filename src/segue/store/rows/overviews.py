@@ -117,6 +117,7 @@ def delivery(row: Row) -> Delivery:
     fields = rows.fields_of(row, queries.deliveries.columns["delivery"])
     del fields["holder"]
     fields |= {"source": rows.source_of(fields["source"]), "state": DeliveryState(fields["state"])}
+    fields["logged"] = bool(fields["logged"])
     return Delivery(**fields)
 
 

@@ -4,11 +4,12 @@
 
 -- columns: delivery
 id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence, attempt,
-created_at, sent_at, sent_message_id, error
+created_at, sent_at, sent_message_id, error, logged
 
 -- name: create
-INSERT INTO deliveries (id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, created_at)
-VALUES (:id, :session_id, :run_id, :turn_id, :channel, :chat_id, :content, :source, 'pending', :not_before, :now)
+INSERT INTO deliveries (id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, created_at,
+                        logged)
+VALUES (:id, :session_id, :run_id, :turn_id, :channel, :chat_id, :content, :source, 'pending', :not_before, :now, :logged)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: by_id
