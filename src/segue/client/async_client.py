@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from segue.client.conversation import ClientLog, ClientSessions, ClientTurns
+from segue.client.conversation import ClientLog, ClientReplies, ClientSessions, ClientTurns
 from segue.client.memory import ClientHealth, ClientMemory
 from segue.client.scheduling import ClientJobs, ClientRecalls, ClientRuns, ClientScheduledMessages
 from segue.client.transport import Transport
@@ -15,11 +15,11 @@ class AsyncClient:
     server; without keys a server admits its own machine only. `user`: with a key of the role admin, the user
     of the account that the calls are made for. `timeout`: how many seconds a response may take.
 
-    The parts are `sessions`, `turns`, `log`, `jobs`, `runs`, `recalls`, `scheduled_messages`, `memory` and
-    `health`, the shortcuts `receive`, `wait`, `ask`, `schedule`, `messages` and `follow`. A method takes the
-    arguments of the kernel's method, except `owner=`, which the key decides, and raises its errors; an error
-    has the server's `code`. All methods also raise `NotAllowed`, `WrongServer` and `ServerUnreachable`.
-    One that makes something sends an idempotency key: its own, or the one that is given.
+    The parts are `sessions`, `turns`, `replies`, `log`, `jobs`, `runs`, `recalls`, `scheduled_messages`,
+    `memory` and `health`, the shortcuts `receive`, `wait`, `ask`, `schedule`, `messages` and `follow`. A
+    method takes the arguments of the kernel's method, except `owner=`, which the key decides, and raises its
+    errors; an error has the server's `code`. All methods also raise `NotAllowed`, `WrongServer` and
+    `ServerUnreachable`. One that makes something sends an idempotency key: its own, or the one that is given.
     """
 
     def __init__(
@@ -29,6 +29,7 @@ class AsyncClient:
         self.sessions = ClientSessions(transport)
         self.log = ClientLog(transport, self.sessions)
         self.turns = ClientTurns(transport, self.sessions, self.log)
+        self.replies = ClientReplies(transport)
         self.jobs = ClientJobs(transport)
         self.runs = ClientRuns(transport)
         self.recalls = ClientRecalls(transport)

@@ -10,7 +10,7 @@ itself, so its parameters, its result and its documentation are the same.
 from typing import Self
 
 from segue.client.async_client import AsyncClient
-from segue.client.conversation import ClientLog, ClientSessions, ClientTurns
+from segue.client.conversation import ClientLog, ClientReplies, ClientSessions, ClientTurns
 from segue.client.memory import ClientHealth, ClientMemory
 from segue.client.scheduling import ClientJobs, ClientRecalls, ClientRuns, ClientScheduledMessages
 from segue.kernel.loop_thread import BlockingCall, BlockingPart, BlockingStream, LoopThread, made_like
@@ -25,6 +25,10 @@ class BlockingClientSessions(BlockingPart[ClientSessions]):
     update = BlockingCall(ClientSessions.update)
     delete = BlockingCall(ClientSessions.delete)
     list = BlockingCall(ClientSessions.list)
+
+
+class BlockingClientReplies(BlockingPart[ClientReplies]):
+    take = BlockingCall(ClientReplies.take)
 
 
 class BlockingClientTurns(BlockingPart[ClientTurns]):
@@ -109,6 +113,7 @@ class Client(BlockingPart[AsyncClient]):
         super().__init__(loop, lambda: client)
         self.sessions = BlockingClientSessions(loop, lambda: client.sessions)
         self.turns = BlockingClientTurns(loop, lambda: client.turns)
+        self.replies = BlockingClientReplies(loop, lambda: client.replies)
         self.log = BlockingClientLog(loop, lambda: client.log)
         self.jobs = BlockingClientJobs(loop, lambda: client.jobs)
         self.runs = BlockingClientRuns(loop, lambda: client.runs)

@@ -8,6 +8,7 @@ from segue.client import parse
 from segue.client.following import EventCursor
 from segue.client.records import (
     BlockingAutomation,
+    RemoteControl,
     RemoteDelivery,
     RemoteOverview,
     RemoteQueuedTurn,
@@ -32,6 +33,13 @@ _WAIT_SECONDS = 60.0
 _PAUSES_MS = (0, 100, 300, 1000, 2000)
 """Before each new connection to a stream; the last one is repeated."""
 _ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
+
+
+def _turn_body(text: str, reply_to: str | None, when_busy: WhenBusy | str | None) -> dict[str, Any]:
+    check_text(text, "a message")
+    check_when_busy(when_busy)
+    given = {"reply_to": reply_to, "when_busy": None if when_busy is None else str(when_busy)}
+    return {"content": text} | {name: value for name, value in given.items() if value is not None}
 
 
 class ClientSessions:
@@ -169,6 +177,36 @@ class ClientLog:
         return answer.read(_stored)
 
 
+class ClientReplies:
+    """Users' messages that may order a job something: `client.replies`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def take(
+        self,
+        key: str,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        when_busy: WhenBusy | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RemoteQueuedTurn | RemoteControl:
+        """Sends a user's message: an order to a job is done at once, any other message becomes a turn.
+
+        Works as `kernel.replies.take` does. Raises what `receive` raises.
+        """
+        body = _turn_body(text, reply_to, when_busy)
+        data = (
+            await self._transport.create(
+                "sessions", check_key(key), "turns", body=body, idempotency_key=idempotency_key
+            )
+        ).data
+        if data["turn_id"] is not None:
+            return RemoteQueuedTurn(data["turn_id"], key, data["position"])
+        return RemoteControl(line=data["reply"], **data["control"])
+
+
 class ClientTurns:
     """Questions to the agent and their answers: `client.turns`."""
 
@@ -182,16 +220,16 @@ class ClientTurns:
         key: str,
         text: str,
         *,
+        reply_to: str | None = None,
         when_busy: WhenBusy | str | None = None,
         idempotency_key: str | None = None,
     ) -> RemoteQueuedTurn:
         """Sends a user's message, which becomes a turn of its session; a missing session is made.
 
-        Raises `BadKey`, `BadText`, `BadSetting`; `SessionBusy` with `when_busy="reject"`.
+        `reply_to` is the id of the message that it answers. Raises `BadKey`, `BadText`, `BadSetting`,
+        `UnknownMessage`; `SessionBusy` with `when_busy="reject"`.
         """
-        check_text(text, "a message")
-        check_when_busy(when_busy)
-        body = {"content": text} | ({} if when_busy is None else {"when_busy": str(when_busy)})
+        body = _turn_body(text, reply_to, when_busy) | {"as_turn": True}
         answer = await self._transport.create(
             "sessions", check_key(key), "turns", body=body, idempotency_key=idempotency_key
         )

@@ -61,11 +61,11 @@ class Kernel:
     an argument that cannot be used, `StoreUnusable` or `SchemaTooNew` for a database that must not be
     changed.
 
-    The parts are `sessions`, `turns`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`, `memory`,
-    `log`, `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`, `wait`
-    and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write rows
-    and wake the workers. They work whether or not `run` is active, in this process or in another. All of them
-    raise `StoreError` when the database cannot do it.
+    The parts are `sessions`, `turns`, `replies`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`,
+    `memory`, `log`, `files`, `guests` and `health`. For what most programs do there are shortcuts: `receive`,
+    `wait` and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods
+    write rows and wake the workers. They work whether or not `run` is active, in this process or in another.
+    All of them raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -178,7 +178,7 @@ class Kernel:
         self.recalls = RecallsApi(context, self.jobs)
         self.scheduled_messages = ScheduledMessagesApi(context)
         self.memory = MemoryApi(context)
-        self.replies = RepliesApi(context, self.turns)
+        self.replies = RepliesApi(context, self.files)
         self.guests = GuestsApi(context, self.sessions, self.replies)
         self.health = HealthApi(context)
         # Shortcuts

@@ -9,8 +9,8 @@ from typing import Any
 from segue.errors import ChangedMeanwhile, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext
 from segue.kernel.api.explain_facts import gather_facts
-from segue.kernel.api.files import FileRef
-from segue.kernel.api.turns import TurnsApi, queued_to_json
+from segue.kernel.api.files import FileRef, FilesApi
+from segue.kernel.api.turns import admission_of, queued_to_json
 from segue.kernel.transactions import replies
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import Admission, QueuedTurn
@@ -30,9 +30,9 @@ _MOST_READS = 10
 class RepliesApi:
     """Users' messages that may order a job something: `kernel.replies`."""
 
-    def __init__(self, context: ApiContext, turns: TurnsApi) -> None:
+    def __init__(self, context: ApiContext, files: FilesApi) -> None:
         self._context = context
-        self._turns = turns
+        self._files = files
 
     async def take(
         self,
@@ -54,7 +54,16 @@ class RepliesApi:
         turn: returns an `Acted` with the `line` that the session now shows. `tapped`: it stands for a tap of
         a button, and is never a turn. Raises what `receive` raises.
         """
-        admission = await self._turns.admission(key, text, parts, owner, when_busy, metadata)
+        admission = await admission_of(
+            self._context,
+            self._files,
+            key,
+            text,
+            parts=parts,
+            owner=owner,
+            when_busy=when_busy,
+            metadata=metadata,
+        )
         quoted = Quoted(reply_to) if isinstance(reply_to, str) else reply_to
         control = None if parts else read_control(text)
         mode = None if when_busy is None else WhenBusy(when_busy)

@@ -55,8 +55,11 @@ class TurnsApi:
         Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`, `UnknownMessage`; `NotFound` for a file of
         another session; `SessionBusy` with `when_busy="reject"`.
         """
-        admission = await self.admission(key, text, parts, owner, when_busy, metadata)
-        context, now = self._context, admission.rank
+        context = self._context
+        admission = await admission_of(
+            context, self._files, key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata
+        )
+        now = admission.rank
         given = (context.address(key, owner, now), admission, now)
         mode = None if when_busy is None else WhenBusy(when_busy)
         default = context.settings.when_busy
@@ -66,32 +69,6 @@ class TurnsApi:
             work = partial(replies.admit, *given, Quoted(reply_to), when_busy=mode, default=default)
         return context.announce(
             await context.commit_once(request, work, now, keep=queued_to_json, again=_queued_from_json)
-        )
-
-    async def admission(
-        self,
-        key: str,
-        text: str,
-        parts: Sequence[FileRef],
-        owner: Asker,
-        when_busy: WhenBusy | str | None,
-        metadata: Mapping[str, Any] | None,
-    ) -> Admission:
-        """Returns the checked turn of a user's message, not stored yet."""
-        context = self._context
-        check_key(key)
-        check_when_busy(when_busy)
-        files = await self._files.of_message(key, parts, owner)
-        text = message_text(text, files)
-        now = context.clock.ms()
-        return Admission(
-            turn_id=context.ids(now),
-            content=text,
-            rank=now,
-            not_before=now,
-            timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
-            metadata=metadata,
-            parts=files,
         )
 
     async def ask(
@@ -246,6 +223,33 @@ class TurnsApi:
         now = context.clock.ms()
         cancelled = await context.store.commit(lane.cancel, turn_id, "cancelled by request", now)
         context.announce(cancelled)
+
+
+async def admission_of(
+    context: ApiContext,
+    files: FilesApi,
+    key: str,
+    text: str,
+    *,
+    parts: Sequence[FileRef],
+    owner: Asker,
+    when_busy: WhenBusy | str | None,
+    metadata: Mapping[str, Any] | None,
+) -> Admission:
+    """The checked turn of a user's message that arrives now, not stored yet."""
+    check_key(key)
+    check_when_busy(when_busy)
+    attached = await files.of_message(key, parts, owner)
+    now = context.clock.ms()
+    return Admission(
+        turn_id=context.ids(now),
+        content=message_text(text, attached),
+        rank=now,
+        not_before=now,
+        timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
+        metadata=metadata,
+        parts=attached,
+    )
 
 
 def check_when_busy(rule: WhenBusy | str | None) -> None:

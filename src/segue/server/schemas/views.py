@@ -3,6 +3,7 @@
 from datetime import UTC
 from typing import Any, cast
 
+from segue.kernel.transactions.replies import Acted
 from segue.memory.message_search import FoundMessage
 from segue.model import auto_commit
 from segue.model.records import Job, Overview, Recall, Run, Source, Turn, message_id
@@ -11,6 +12,8 @@ from segue.model.transcript import Message
 from segue.server.schemas.common import (
     AutoCommitPolicyIn,
     BlockingJob,
+    ControlDone,
+    ControlOut,
     FoundMessageOut,
     MessageOut,
     PromptRefOut,
@@ -110,6 +113,11 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         archived=record.seq <= archived_seq,
         delivery=cast(Any, record.delivery),
     )
+
+
+def control(acted: Acted) -> ControlDone:
+    done = ControlOut(action=cast(Any, acted.action), job_id=acted.job_id, undo=acted.undo)
+    return ControlDone(reply=acted.line, control=done)
 
 
 def found_message(found: FoundMessage) -> FoundMessageOut:
