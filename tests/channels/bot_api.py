@@ -54,9 +54,16 @@ class BotApi:
         return [text for chat, text in self.messages.values() if chat == chat_id]
 
     async def write(
-        self, text: str, *, sender: int = 7, chat: int | None = None, topic: int | None = None, **about: Any
+        self,
+        text: str,
+        *,
+        sender: int = 7,
+        chat: int | None = None,
+        topic: int | None = None,
+        quoted: int | None = None,
+        **about: Any,
     ) -> None:
-        """Write to the bot as a user, in a topic if given."""
+        """Write to the bot as a user, in a topic or as the reply to a message if given."""
         number = len(self._updates) + 1
         message = {
             "message_id": 1000 + number,
@@ -67,8 +74,20 @@ class BotApi:
         }
         if topic is not None:
             message |= {"message_thread_id": topic, "is_topic_message": True}
+        if quoted is not None:
+            message["reply_to_message"] = {"message_id": quoted, "chat": message["chat"]}
+        await self._add({"update_id": number, "message": message})
+
+    async def tap(self, message_id: int, data: str, *, sender: int = 7) -> None:
+        """Tap a button under a message of the bot."""
+        number = len(self._updates) + 1
+        message = {"message_id": message_id, "chat": {"id": sender, "type": "private"}}
+        query = {"id": f"tap {number}", "from": {"id": sender}, "message": message, "data": data}
+        await self._add({"update_id": number, "callback_query": query})
+
+    async def _add(self, update: dict[str, Any]) -> None:
         async with self._arrived:
-            self._updates.append({"update_id": number, "message": message})
+            self._updates.append(update)
             self._arrived.notify_all()
 
     async def answer(self, request: Request) -> Response:
@@ -92,6 +111,8 @@ class BotApi:
                 self.webhook = given
                 return _yes(True)
             case "deleteWebhook":
+                return _yes(True)
+            case "answerCallbackQuery":
                 return _yes(True)
             case "getMe":
                 return _yes({"id": 12345, "is_bot": True, "username": "segue_bot"})

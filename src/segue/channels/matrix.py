@@ -91,10 +91,10 @@ class Matrix(Channel):
 
     async def send(self, delivery: Delivery) -> Receipt:
         first, *others = split(delivery.content, LONGEST)
-        event_id = await self._send_first(delivery, first)
+        ids = [await self._send_first(delivery, first)]
         for number, part in enumerate(others, 2):
-            event_id = await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}")
-        return Receipt(event_id)
+            ids.append(await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}"))
+        return Receipt(ids[-1], tuple(ids))
 
     async def _send_first(self, delivery: Delivery, text: str) -> str:
         """Replace the draft if there is one, else send. A repeat has the same transaction id either way."""
@@ -205,9 +205,11 @@ class Matrix(Channel):
                     continue
                 if _is_edit(event.source):
                     continue
+                quoted = _quoted_id(event.source)
                 yield Arrival(
                     chat_id=room_id,
-                    text=event.body,
+                    text=event.body if quoted is None else _without_quote(event.body),
+                    reply_to=quoted,
                     id=event.event_id,
                     chat_type="private" if members <= _PRIVATE_MEMBERS else "group",
                     title=room.name if room and members > _PRIVATE_MEMBERS else None,
@@ -227,6 +229,21 @@ def _invitations(batch: SyncResponse) -> Iterator[tuple[str, str]]:
         for event in invited.invite_state:
             if isinstance(event, InviteMemberEvent) and event.membership == "invite":
                 yield room_id, event.sender
+
+
+def _quoted_id(event: Mapping[str, Any]) -> str | None:
+    """The id of the event that a message replies to."""
+    relation: Any = event.get("content", {}).get("m.relates_to")
+    quoted = relation.get("m.in_reply_to") if isinstance(relation, Mapping) else None
+    event_id = quoted.get("event_id") if isinstance(quoted, Mapping) else None
+    return event_id if isinstance(event_id, str) else None
+
+
+def _without_quote(body: str) -> str:
+    """The text without the quoted lines that some clients put before a reply."""
+    lines = body.split("\n")
+    kept = next((number for number, line in enumerate(lines) if not line.startswith("> ")), len(lines))
+    return "\n".join(lines[kept:]).strip() or body
 
 
 def _replacement(message: dict[str, str], event_id: str) -> dict[str, object]:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import httpx2
 
+from segue.channels.buttons import keyboard, tap
 from segue.channels.drafts import Drafts
 from segue.channels.markup import telegram_html
 from segue.channels.splitting import split
@@ -92,8 +93,10 @@ class Telegram(Channel):
         url: str = "https://api.telegram.org",
         webhook: Webhook | None = None,
         door: Door = OPEN,
+        reply_buttons: bool = False,
         clock: Clock | None = None,
     ) -> None:
+        self._buttons = reply_buttons
         self._base = f"{url.rstrip('/')}/bot{token}"
         self.door = door
         self._webhook = webhook
@@ -105,7 +108,14 @@ class Telegram(Channel):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True, per_second=25)
+        return Capabilities(
+            edits=True,
+            longest=LONGEST,
+            markdown=Markdown.HTML,
+            groups=True,
+            per_second=25,
+            buttons=self._buttons,
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -119,30 +129,34 @@ class Telegram(Channel):
 
     async def send(self, delivery: Delivery) -> Receipt:
         first, *others = split(delivery.content, LONGEST)
+        buttons = keyboard(delivery) if self._buttons else {}
         try:
-            message_id = await self._send_first(delivery, first)
+            ids = [await self._send_first(delivery, first, {} if others else buttons)]
         except _CallRefused as refusal:
             raise _to_not_taken(refusal) from None
         for number, part in enumerate(others, 2):
+            last = buttons if number == len(others) + 1 else {}
             try:
-                message_id = await self._send_part(delivery.chat_id, part, delivery.metadata)
+                ids.append(await self._send_part(delivery.chat_id, part, delivery.metadata, last))
             except (NotTaken, _CallRefused) as refusal:
                 raise ConnectionError(f"parts from {number} on were not taken: {refusal}") from None
-        return Receipt(str(message_id))
+        return Receipt(str(ids[-1]), tuple(map(str, ids)))
 
-    async def _send_first(self, delivery: Delivery, text: str) -> int:
+    async def _send_first(self, delivery: Delivery, text: str, buttons: Mapping[str, Any]) -> int:
         """Edit the draft, if there is one: an edit is idempotent. Else send a new message."""
         draft_id = await self._drafts.end(delivery.turn_id)
         if draft_id is not None:
             try:
-                await self._write("editMessageText", text, chat_id=delivery.chat_id, message_id=draft_id)
+                await self._write(
+                    "editMessageText", text, chat_id=delivery.chat_id, message_id=draft_id, **buttons
+                )
                 return draft_id
             except _CallRefused as refusal:
                 if "not modified" in str(refusal):
                     return draft_id
                 if refusal.status != 400:
                     raise
-        return await self._send_text(delivery.chat_id, text, delivery.metadata)
+        return await self._send_text(delivery.chat_id, text, delivery.metadata, buttons)
 
     async def show(
         self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
@@ -164,19 +178,23 @@ class Telegram(Channel):
             except (_CallRefused, NotTaken, ConnectionError) as error:
                 _log.info("draft not shown: %s", error)
 
-    async def _send_part(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
+    async def _send_part(
+        self, chat_id: str, text: str, metadata: Mapping[str, Any], buttons: Mapping[str, Any]
+    ) -> int:
         """Send a later part of a message; if Telegram asks for a short pause, wait and try once more."""
         try:
-            return await self._send_text(chat_id, text, metadata)
+            return await self._send_text(chat_id, text, metadata, buttons)
         except _CallRefused as refusal:
             if refusal.retry_after is None or refusal.retry_after > _LONGEST_PAUSE_SECONDS:
                 raise
             pause_ms = round(refusal.retry_after * 1000)
             await self._clock.wait(asyncio.Event(), self._clock.ms() + pause_ms)
-            return await self._send_text(chat_id, text, metadata)
+            return await self._send_text(chat_id, text, metadata, buttons)
 
-    async def _send_text(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
-        sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata))
+    async def _send_text(
+        self, chat_id: str, text: str, metadata: Mapping[str, Any], buttons: Mapping[str, Any] | None = None
+    ) -> int:
+        sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata), **(buttons or {}))
         message_id: int = sent["message_id"]
         return message_id
 
@@ -202,9 +220,10 @@ class Telegram(Channel):
         await self._call_until_done("deleteWebhook")
         _log.info("listening to Telegram")
         offset = 0
+        wanted = ["message", "callback_query"] if self._buttons else ["message"]
         while True:
             updates = await self._call_until_done(
-                "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=["message"]
+                "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=wanted
             )
             for update in updates:
                 await self.arrived(update)
@@ -251,6 +270,9 @@ class Telegram(Channel):
         """Store the message of an update, if it has one. Return False if the kernel does not listen yet."""
         if self._take is None:
             return False
+        if tapped := tap(update):
+            await self._answer_tap(*tapped, self._take)
+            return True
         arrival = _arrival(update)
         if arrival is not None and (answer := await self._take.take(arrival)):
             try:
@@ -258,6 +280,16 @@ class Telegram(Channel):
             except (_CallRefused, NotTaken, ConnectionError) as error:
                 _log.info("unknown sender not answered: %s", error)
         return True
+
+    async def _answer_tap(self, tap_id: str, arrival: Arrival, take: Reception) -> None:
+        """Do what a button says. A tap that does nothing any more is answered beside the button."""
+        told = await take.take(arrival)
+        try:
+            await self._call(
+                "answerCallbackQuery", callback_query_id=tap_id, **({"text": told} if told else {})
+            )
+        except (_CallRefused, NotTaken, ConnectionError) as error:
+            _log.info("tap not answered: %s", error)
 
     # HTTP
 
@@ -310,8 +342,15 @@ def _arrival(update: Mapping[str, Any]) -> Arrival | None:
         title=_text_or_none(chat.get("title")),
         sender=str(sender.get("id", "")),
         sender_name=_text_or_none(sender.get("username")) or _text_or_none(sender.get("first_name")),
+        reply_to=_quoted_id(message),
         metadata=_topic_metadata(chat, message),
     )
+
+
+def _quoted_id(message: Mapping[str, Any]) -> str | None:
+    quoted = message.get("reply_to_message")
+    message_id = quoted.get("message_id") if isinstance(quoted, Mapping) else None
+    return str(message_id) if _is_id(message_id) else None
 
 
 def _topic_metadata(chat: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
