@@ -5,4 +5,5 @@ import "./elements/segue-hint.js";
 import "./elements/segue-login.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";
+import "./elements/segue-reply.js";
 import "./elements/segue-settings.js";
