@@ -165,6 +165,10 @@ async def test_a_new_schedule_is_read_by_the_time_reader(kernel: Kernel, clock: 
     changed = (await kernel.jobs.get(job.id)).trigger
     assert isinstance(changed, Every)
     assert changed.interval == timedelta(hours=2)
+    clock.advance(hours=4)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok", "missed", "ok"]
+    assert (await reply(kernel, "why?")).job_id == job.id
 
 
 @pytest.mark.parametrize(

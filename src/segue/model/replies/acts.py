@@ -29,7 +29,7 @@ from segue.model.schedule import (
 from segue.model.states import JobKind, JobState
 from segue.record import record
 from segue.times.clock import to_moment, to_ms
-from segue.times.trigger import At, Trigger
+from segue.times.trigger import At, Trigger, resolve
 
 OVER = "That job is over."
 RANGE = "A snooze takes from 1 minute to 30 days, such as ‘snooze 30m’."
@@ -187,10 +187,10 @@ def _make(control: Control, job: Job, facts: ReplyFacts) -> Act:
 
 
 def _new_trigger(control: Control, job: Job, facts: ReplyFacts) -> Trigger:
-    zone = zone_of(job.trigger, facts.zone)
+    zone, now = zone_of(job.trigger, facts.zone), to_moment(facts.now)
     if control.schedule is not None:
-        return read_trigger(control.schedule, now=to_moment(facts.now), zone=zone)
-    return at_time(control, job.trigger, zone, to_moment(facts.now))
+        return resolve(read_trigger(control.schedule, now=now, zone=zone), now=now, zone=zone)
+    return at_time(control, job.trigger, zone, now)
 
 
 def _paused(job: Job) -> str:
