@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from tests.simulation.scenario import Machine, Scenario
 
 CONTROLS = (
-    *("stop", "go on", "skip", "snooze 1 minute", "snooze", "make it 8", "every two hours", "why?", "done"),
+    *(
+        "stop",
+        "go on",
+        "skip",
+        "snooze 1 minute",
+        "snooze 2m",
+        "make it 8",
+        "every two hours",
+        "why?",
+        "done",
+    ),
     *("make it shorter", "snooze 0"),
 )
 """Replies to a job's message."""
