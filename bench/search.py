@@ -178,7 +178,7 @@ def _events(sessions: dict[int, str], began: int, words: Words) -> Iterator[Para
 def _insert(events: list[Params]) -> Transaction[None]:
     yield _EVENT, events
     for session_id in {event["session_id"]: None for event in events}:
-        yield queries.activity.logged, {"session_id": session_id, "now": 0}
+        yield queries.activity.logged, {"session_id": session_id, "now": 0, "job_said_at": 0}
 
 
 if __name__ == "__main__":

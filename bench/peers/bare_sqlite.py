@@ -93,7 +93,14 @@ def _fire(database: sqlite3.Connection, job: sqlite3.Row) -> None:
     session_id = job["session_id"]
     _rows(database, queries.sessions.lock, {"id": session_id})
     ended = {"slot": None, "next_at": None, "state": "ended", "state_reason": "it was due once"}
-    took = {"id": job["id"], "revision": job["revision"], "fired": 1, "fires": "run", "now": NOW}
+    took = {
+        "id": job["id"],
+        "revision": job["revision"],
+        "fired": 1,
+        "fires": "run",
+        "replied": None,
+        "now": NOW,
+    }
     _rows(database, queries.jobs.take, took | ended)
     _add_turn(database, session_id, 0, scheduled=True)
     _wake(database, session_id, scheduled=True)

@@ -18,6 +18,7 @@ SegueError
 │   │   └── ModelKeyMissing the configured model's provider needs a key, and none is set
 │   ├── BadMount         a mount of the server: too late, twice, or below a path that cannot be used
 │   ├── BadFile          a file: empty, too large, or too many of them in a message
+│   ├── UnknownMessage   a message to answer that the session does not have
 │   ├── NotJson          a framework's state that cannot be stored as a JSON object
 │   ├── MissingPackage   a part of Segue whose extra is not installed
 │   └── UnknownVersion   a framework in a version that its adapter does not know
@@ -147,6 +148,10 @@ class BadMount(Invalid):
 
 class BadFile(Invalid):
     code = "bad_file"
+
+
+class UnknownMessage(Invalid):
+    code = "unknown_message"
 
 
 class NotJson(Invalid):

@@ -20,6 +20,7 @@ from segue.kernel.api.jobs import JobsApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
 from segue.kernel.api.recalls import RecallsApi
+from segue.kernel.api.replies import RepliesApi
 from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
@@ -145,6 +146,10 @@ class BlockingMemory(BlockingPart[MemoryApi]):
     list = BlockingCall(MemoryApi.list)
 
 
+class BlockingReplies(BlockingPart[RepliesApi]):
+    take = BlockingCall(RepliesApi.take)
+
+
 class BlockingGuests(BlockingPart[GuestsApi]):
     receive = BlockingCall(GuestsApi.receive)
     allow = BlockingCall(GuestsApi.allow)
@@ -181,6 +186,7 @@ class Kernel(BlockingPart[AsyncKernel]):
         self.scheduled_messages = BlockingScheduledMessages(loop, lambda: kernel.scheduled_messages)
         self.files = BlockingFiles(loop, lambda: kernel.files)
         self.memory = BlockingMemory(loop, lambda: kernel.memory)
+        self.replies = BlockingReplies(loop, lambda: kernel.replies)
         self.guests = BlockingGuests(loop, lambda: kernel.guests)
         self.health = BlockingHealth(loop, lambda: kernel.health)
         self.receive = self.turns.receive

@@ -68,9 +68,10 @@ class BotApi:
         chat: int | None = None,
         topic: int | None = None,
         file: dict[str, Any] | None = None,
+        quoted: int | None = None,
         **about: Any,
     ) -> None:
-        """Write to the bot as a user, in a topic if given; with a file, the text is its caption."""
+        """Write to the bot as a user, in a topic or as a reply; with a file, the text is its caption."""
         number = len(self._updates) + 1
         message = {
             "message_id": 1000 + number,
@@ -83,8 +84,20 @@ class BotApi:
             del message["caption"]
         if topic is not None:
             message |= {"message_thread_id": topic, "is_topic_message": True}
+        if quoted is not None:
+            message["reply_to_message"] = {"message_id": quoted, "chat": message["chat"]}
+        await self._add({"update_id": number, "message": message})
+
+    async def tap(self, message_id: int, data: str, *, sender: int = 7) -> None:
+        """Tap a button under a message of the bot."""
+        number = len(self._updates) + 1
+        message = {"message_id": message_id, "chat": {"id": sender, "type": "private"}}
+        query = {"id": f"tap {number}", "from": {"id": sender}, "message": message, "data": data}
+        await self._add({"update_id": number, "callback_query": query})
+
+    async def _add(self, update: dict[str, Any]) -> None:
         async with self._arrived:
-            self._updates.append({"update_id": number, "message": message})
+            self._updates.append(update)
             self._arrived.notify_all()
 
     def photo(self, data: bytes) -> dict[str, Any]:
@@ -136,6 +149,8 @@ class BotApi:
                 self.webhook = given
                 return _yes(True)
             case "deleteWebhook":
+                return _yes(True)
+            case "answerCallbackQuery":
                 return _yes(True)
             case "getMe":
                 return _yes({"id": 12345, "is_bot": True, "username": "segue_bot"})

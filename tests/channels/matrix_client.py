@@ -40,10 +40,18 @@ class Person:
     async def join(self, room_id: str) -> None:
         await self.call("POST", f"/join/{quote(room_id)}")
 
-    async def write(self, room_id: str, text: str) -> None:
+    async def write(self, room_id: str, text: str, *, quoted: str | None = None) -> None:
+        """Write to a room; `quoted` is the event that it replies to."""
         self._count += 1
         path = f"/rooms/{quote(room_id)}/send/m.room.message/person-{self._count}"
-        await self.call("PUT", path, msgtype="m.text", body=text)
+        relation = {"m.relates_to": {"m.in_reply_to": {"event_id": quoted}}} if quoted else {}
+        await self.call("PUT", path, msgtype="m.text", body=text, **relation)
+
+    async def newest_id(self, room_id: str) -> str:
+        """The id of the newest message in the room."""
+        found = await self.call("GET", f"/rooms/{quote(room_id)}/messages?dir=b&limit=200")
+        event_id: str = next(e["event_id"] for e in found["chunk"] if e["type"] == "m.room.message")
+        return event_id
 
     async def write_file(self, room_id: str, name: str, data: bytes, *, caption: str | None = None) -> None:
         """Upload a file and show it in the room, as an image if it is one."""

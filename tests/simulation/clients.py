@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from segue.errors import Conflict, Invalid, NotFound, StoreError
 from segue.kernel.kernel import Kernel
+from segue.kernel.transactions.lane import QueuedTurn
 from segue.model.action import Action, Ask, Call, Say
 from segue.model.cost.budget import Budget, BudgetUnit, Over, Per
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
-from segue.model.records import Job, Owner
+from segue.model.records import Job, Owner, message_id
 from segue.model.states import JobKind, WhenBusy
 from segue.times.clock import to_moment
 from segue.times.trigger import At, Cron, Every, Idle, Phase, Trigger
@@ -26,6 +27,22 @@ if TYPE_CHECKING:
 
 RUNS_A_DAY = Budget(BudgetUnit.RUNS, 2, Per.DAY)
 TOKENS_A_DAY = Budget(BudgetUnit.TOKENS, 20_000, Per.DAY, Over.ASK)
+CONTROLS = (
+    *(
+        "stop",
+        "go on",
+        "skip",
+        "snooze 1 minute",
+        "snooze 2m",
+        "make it 8",
+        "every two hours",
+        "why?",
+        "done",
+    ),
+    *("make it shorter", "snooze 0"),
+)
+"""Replies to a job's message."""
+
 EXPECTED = (Conflict, Invalid, NotFound, StoreError)
 """Errors that a call may raise instead."""
 
@@ -53,6 +70,8 @@ class Clients:
     """Sessions that a client tried to delete, whether or not an answer came."""
     waiting: list[tuple["Machine", str, "asyncio.Task[None]"]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    acts: int = 0
+    """Replies that were done at once."""
     _said: int = 0
 
     @property
@@ -76,6 +95,7 @@ class Clients:
             (2, self._cancel),
             (1, self._delete),
             (1, self._write),
+            (6, self._reply),
         ]
         (verb,) = self.rng.choices([verb for _, verb in verbs], [weight for weight, _ in verbs])
         machine.host.start(self._try(machine, verb))
@@ -111,6 +131,27 @@ class Clients:
     async def _write(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
         await kernel.log.write(key, "user", "a note", owner=owner)
+
+    async def _reply(self, kernel: Kernel) -> None:
+        """Answer a job's message, quoted or not, with a word that may order something."""
+        about = self._some_job()
+        owner, key = about.owner, about.key
+        word = self.rng.choice(CONTROLS)
+        quotes = self.rng.random() < 0.7
+        for promise in self.jobs.values():
+            promise.touched |= (promise.owner, promise.key) == (owner, key)
+        session = await kernel.sessions.get(key, owner=owner)
+        messages = await kernel.messages(session, limit=500)
+        said = [each for each in messages if each.source and each.role == "assistant"]
+        quoted = self.rng.choice(said) if said and quotes else None
+        reply_to = message_id(session.id, quoted.seq) if quoted else None
+        taken = await kernel.replies.take(key, word, reply_to=reply_to, owner=owner)
+        if isinstance(taken, QueuedTurn):
+            self.turns[taken.turn_id] = (owner, key, word)
+            return
+        self.acts += 1
+        if quoted and quoted.source and taken.job_id != quoted.source.job_id:
+            self.wrong.append(f"{word!r} to {quoted.source.job_id} acted on {taken.job_id}")
 
     async def _stop(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()

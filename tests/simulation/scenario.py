@@ -55,6 +55,8 @@ class Report:
     seconds: float = 0.0
     commits: int = 0
     attempts: int = 0
+    acts: int = 0
+    """Replies to jobs that were done at once."""
 
 
 class Scenario:
@@ -274,6 +276,7 @@ def run_scenario(seed: int, **otherwise: Any) -> Report:
         seconds=scenario.loop.time(),
         commits=scenario.server.commits,
         attempts=len(scenario.agent_log.attempts),
+        acts=scenario.clients.acts,
     )
     scenario.loop.bury([machine.host for machine in scenario.machines])
     return report

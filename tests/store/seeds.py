@@ -149,6 +149,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO anchors (channel, chat_id, message_id, session_id, job_id, run_id, created_at)
+    SELECT 'telegram', 'chat-' || (n / 4), 'message-' || n, 'session-' || (n / 4), 'job-' || n, 'run-' || n, n
+    FROM numbers
+    """,
+    """
     INSERT INTO requests (account, user_id, name, digest, result, made_at)
     SELECT 'account-' || (n % 3), 'user-' || (n % 500), 'request-' || n, 'digest', '{}', n
     FROM numbers

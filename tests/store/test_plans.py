@@ -54,6 +54,7 @@ GUESSES = {
 
 SEEN = WALKS | {
     "deliveries.prune": "PostgreSQL reads 20,000 narrow rows sooner than it looks up a hundred of them",
+    "anchors.prune": "the same of anchors",
 }
 
 AMONG_FEW = {

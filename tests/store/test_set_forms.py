@@ -61,6 +61,7 @@ SLOT: Params = {
     "state_reason": None,
     "fires": "run-7",
     "fired": 1,
+    "replied": None,
     "now": 9,
 }
 JOB: Params = {
@@ -154,7 +155,7 @@ EXECUTIONS: dict[str, list[Params]] = {
         {"id": "job-7", "revision": 1, **SLOT},
         {"id": "job-8", "revision": 5, **SLOT},
         {"id": "job-20", "revision": 1, **SLOT},
-        {"id": "job-3", "revision": 1, **SLOT, "fires": "none", "next_at": 600},
+        {"id": "job-3", "revision": 1, **SLOT, "fires": "none", "next_at": 600, "replied": "{}"},
     ],
     "runs.open": [
         {"id": "new 2", "job_id": "job-2", "slot": 9_000, **RUN},

@@ -34,6 +34,7 @@ def _networks(configuration: "Configuration") -> Iterator[Channel]:
             url=telegram.url,
             webhook=webhook,
             door=Door(allow=frozenset(telegram.allow), pairing=telegram.pairing),
+            reply_buttons=telegram.reply_buttons,
         )
     if matrix.token is not None:
         with needed_for("Matrix", "matrix"):

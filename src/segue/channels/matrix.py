@@ -22,6 +22,7 @@ from nio import (
     AsyncClientConfig,
     InviteMemberEvent,
     MatrixRoom,
+    RoomMessage,
     RoomMessageText,
     RoomSendResponse,
     SyncResponse,
@@ -92,16 +93,16 @@ class Matrix(Channel):
     # Sending
 
     async def send(self, delivery: Delivery) -> Receipt:
-        event_id = None
+        ids = []
         if delivery.words or not delivery.parts:
             first, *others = split(delivery.content, LONGEST)
-            event_id = await self._send_first(delivery, first)
+            ids.append(await self._send_first(delivery, first))
             for number, part in enumerate(others, 2):
-                event_id = await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}")
+                ids.append(await self._send_text(delivery.chat_id, part, f"{delivery.id}-{number}"))
         for number, file in enumerate(delivery.parts, 1):
             content = await self._media.upload(file, delivery.contents[file.id])
-            event_id = await self._send(delivery.chat_id, content, f"{delivery.id}-file-{number}")
-        return Receipt(event_id)
+            ids.append(await self._send(delivery.chat_id, content, f"{delivery.id}-file-{number}"))
+        return Receipt(ids[-1], tuple(ids))
 
     async def _send_first(self, delivery: Delivery, text: str) -> str:
         """Replace the draft if there is one, else send. A repeat has the same transaction id either way."""
@@ -211,10 +212,12 @@ class Matrix(Channel):
                 files = () if is_text else self._media.files_in(event)
                 if not (is_text or files) or event.sender == self._client.user_id or _is_edit(event.source):
                     continue
+                quoted = _quoted_id(event.source)
                 yield Arrival(
                     chat_id=room_id,
-                    text=event.body if is_text else caption_of(event),
+                    text=_words(event, quoted),
                     files=files,
+                    reply_to=quoted,
                     id=event.event_id,
                     chat_type="private" if members <= _PRIVATE_MEMBERS else "group",
                     title=room.name if room and members > _PRIVATE_MEMBERS else None,
@@ -234,6 +237,28 @@ def _invitations(batch: SyncResponse) -> Iterator[tuple[str, str]]:
         for event in invited.invite_state:
             if isinstance(event, InviteMemberEvent) and event.membership == "invite":
                 yield room_id, event.sender
+
+
+def _words(event: RoomMessage, quoted: str | None) -> str:
+    """The text of a message without what it quotes, or the caption of its file."""
+    if not isinstance(event, RoomMessageText):
+        return caption_of(event)
+    return event.body if quoted is None else _without_quote(event.body)
+
+
+def _quoted_id(event: Mapping[str, Any]) -> str | None:
+    """The id of the event that a message replies to."""
+    relation: Any = event.get("content", {}).get("m.relates_to")
+    quoted = relation.get("m.in_reply_to") if isinstance(relation, Mapping) else None
+    event_id = quoted.get("event_id") if isinstance(quoted, Mapping) else None
+    return event_id if isinstance(event_id, str) else None
+
+
+def _without_quote(body: str) -> str:
+    """The text without the quoted lines that some clients put before a reply."""
+    lines = body.split("\n")
+    kept = next((number for number, line in enumerate(lines) if not line.startswith("> ")), len(lines))
+    return "\n".join(lines[kept:]).strip() or body
 
 
 def _replacement(message: dict[str, str], event_id: str) -> dict[str, object]:

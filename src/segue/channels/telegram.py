@@ -21,6 +21,7 @@ from typing import Any, Self, TypeAlias
 
 import httpx2
 
+from segue.channels.buttons import keyboard, tap
 from segue.channels.drafts import Drafts
 from segue.channels.markup import telegram_html
 from segue.channels.splitting import split
@@ -107,8 +108,10 @@ class Telegram(Channel):
         url: str = "https://api.telegram.org",
         webhook: Webhook | None = None,
         door: Door = OPEN,
+        reply_buttons: bool = False,
         clock: Clock | None = None,
     ) -> None:
+        self._buttons = reply_buttons
         self._base = f"{url.rstrip('/')}/bot{token}"
         self._files = f"{url.rstrip('/')}/file/bot{token}"
         self.door = door
@@ -122,7 +125,13 @@ class Telegram(Channel):
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(
-            edits=True, longest=LONGEST, markdown=Markdown.HTML, groups=True, files=True, per_second=25
+            edits=True,
+            longest=LONGEST,
+            markdown=Markdown.HTML,
+            groups=True,
+            files=True,
+            per_second=25,
+            buttons=self._buttons,
         )
 
     async def __aenter__(self) -> Self:
@@ -139,25 +148,29 @@ class Telegram(Channel):
         """Send the text, in pieces if it is long, and then each file."""
         first, *others = self._pieces(delivery)
         try:
-            message_id = await first()
+            ids = [await first()]
         except _CallRefused as refusal:
             raise _to_not_taken(refusal) from None
         for number, piece in enumerate(others, 2):
             try:
-                message_id = await self._after_a_pause(piece)
+                ids.append(await self._after_a_pause(piece))
             except (NotTaken, _CallRefused) as refusal:
                 raise ConnectionError(f"parts from {number} on were not taken: {refusal}") from None
-        return Receipt(str(message_id))
+        return Receipt(str(ids[-1]), tuple(map(str, ids)))
 
     def _pieces(self, delivery: Delivery) -> list[_Piece]:
-        """The calls that send a delivery, in order."""
+        """The calls that send a delivery, in order. The buttons are below the last piece of the text."""
         pieces: list[_Piece] = [partial(self._send_file, delivery, file) for file in delivery.parts]
         if delivery.parts and not delivery.words:
             return pieces
+        buttons = keyboard(delivery) if self._buttons else {}
         first, *others = split(delivery.content, LONGEST)
         send = partial(self._send_text, delivery.chat_id, metadata=delivery.metadata)
-        later = [partial(send, text) for text in others]
-        return [partial(self._send_first, delivery, first), *later, *pieces]
+        later = [
+            partial(send, text, buttons=buttons if number == len(others) else {})
+            for number, text in enumerate(others, 1)
+        ]
+        return [partial(self._send_first, delivery, first, {} if others else buttons), *later, *pieces]
 
     async def _send_file(self, delivery: Delivery, file: File) -> int:
         """Send a file as a photo or a document. A photo that Telegram cannot show is sent as a document."""
@@ -175,19 +188,21 @@ class Telegram(Channel):
         message_id: int = (await self._post(method, data=where, files=content))["message_id"]
         return message_id
 
-    async def _send_first(self, delivery: Delivery, text: str) -> int:
+    async def _send_first(self, delivery: Delivery, text: str, buttons: Mapping[str, Any]) -> int:
         """Edit the draft, if there is one: an edit is idempotent. Else send a new message."""
         draft_id = await self._drafts.end(delivery.turn_id)
         if draft_id is not None:
             try:
-                await self._write("editMessageText", text, chat_id=delivery.chat_id, message_id=draft_id)
+                await self._write(
+                    "editMessageText", text, chat_id=delivery.chat_id, message_id=draft_id, **buttons
+                )
                 return draft_id
             except _CallRefused as refusal:
                 if "not modified" in str(refusal):
                     return draft_id
                 if refusal.status != 400:
                     raise
-        return await self._send_text(delivery.chat_id, text, delivery.metadata)
+        return await self._send_text(delivery.chat_id, text, delivery.metadata, buttons)
 
     async def show(
         self, chat_id: str, turn_id: str, text: str, *, metadata: Mapping[str, Any] | None = None
@@ -220,8 +235,10 @@ class Telegram(Channel):
             await self._clock.wait(asyncio.Event(), self._clock.ms() + pause_ms)
             return await piece()
 
-    async def _send_text(self, chat_id: str, text: str, metadata: Mapping[str, Any]) -> int:
-        sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata))
+    async def _send_text(
+        self, chat_id: str, text: str, metadata: Mapping[str, Any], buttons: Mapping[str, Any] | None = None
+    ) -> int:
+        sent = await self._write("sendMessage", text, chat_id=chat_id, **_topic(metadata), **(buttons or {}))
         message_id: int = sent["message_id"]
         return message_id
 
@@ -247,9 +264,10 @@ class Telegram(Channel):
         await self._call_until_done("deleteWebhook")
         _log.info("listening to Telegram")
         offset = 0
+        wanted = ["message", "callback_query"] if self._buttons else ["message"]
         while True:
             updates = await self._call_until_done(
-                "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=["message"]
+                "getUpdates", offset=offset, timeout=_POLL_SECONDS, allowed_updates=wanted
             )
             for update in updates:
                 await self.arrived(update)
@@ -296,6 +314,9 @@ class Telegram(Channel):
         """Store the message of an update, if it has one. Return False if the kernel does not listen yet."""
         if self._take is None:
             return False
+        if tapped := tap(update):
+            await self._answer_tap(*tapped, self._take)
+            return True
         arrival = self._arrival(update)
         if arrival is not None and (answer := await self._take.take(arrival)):
             try:
@@ -323,6 +344,16 @@ class Telegram(Channel):
                 raise _to_not_taken(refusal) from None
             raise Rejected(f"Telegram does not give it out: {refusal}") from None
         return await download(self._client, f"{self._files}/{found.get('file_path')}", most)
+
+    async def _answer_tap(self, tap_id: str, arrival: Arrival, take: Reception) -> None:
+        """Do what a button says. A tap that does nothing any more is answered beside the button."""
+        told = await take.take(arrival)
+        try:
+            await self._call(
+                "answerCallbackQuery", callback_query_id=tap_id, **({"text": told} if told else {})
+            )
+        except (_CallRefused, NotTaken, ConnectionError) as error:
+            _log.info("tap not answered: %s", error)
 
     # HTTP
 
@@ -378,8 +409,15 @@ def _arrival(update: Mapping[str, Any]) -> Arrival | None:
         title=text_or_none(chat.get("title")),
         sender=str(sender.get("id", "")),
         sender_name=text_or_none(sender.get("username")) or text_or_none(sender.get("first_name")),
+        reply_to=_quoted_id(message),
         metadata=_topic_metadata(chat, message),
     )
+
+
+def _quoted_id(message: Mapping[str, Any]) -> str | None:
+    quoted = message.get("reply_to_message")
+    message_id = quoted.get("message_id") if isinstance(quoted, Mapping) else None
+    return str(message_id) if _is_id(message_id) else None
 
 
 def _topic_metadata(chat: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from segue.client.files import ClientFiles
 from segue.client.guests import ClientGuests
 from segue.client.log import ClientLog
 from segue.client.memory import ClientHealth, ClientMemory
+from segue.client.replies import ClientReplies
 from segue.client.scheduling import ClientJobs, ClientRecalls, ClientRuns, ClientScheduledMessages
 from segue.client.sessions import ClientSessions
 from segue.client.transport import Transport
@@ -20,7 +21,7 @@ class AsyncClient:
     server; without keys a server admits its own machine only. `user`: with a key of the role admin, the user
     of the account that the calls are made for. `timeout`: how many seconds a response may take.
 
-    The parts are `sessions`, `turns`, `log`, `files`, `jobs`, `days`, `runs`, `recalls`,
+    The parts are `sessions`, `turns`, `replies`, `log`, `files`, `jobs`, `days`, `runs`, `recalls`,
     `scheduled_messages`, `memory`, `guests` and `health`, the shortcuts `receive`, `wait`, `ask`, `schedule`,
     `messages` and `follow`. A method takes the arguments of the kernel's method, except `owner=`, which the
     key decides, and raises its errors; an error has the server's `code`. All methods also raise `NotAllowed`,
@@ -36,6 +37,7 @@ class AsyncClient:
         self.log = ClientLog(transport, self.sessions)
         self.turns = ClientTurns(transport, self.sessions, self.log)
         self.files = ClientFiles(transport)
+        self.replies = ClientReplies(transport)
         self.jobs = ClientJobs(transport)
         self.days = ClientDays(transport)
         self.runs = ClientRuns(transport)

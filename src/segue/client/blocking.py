@@ -15,6 +15,7 @@ from segue.client.files import ClientFiles
 from segue.client.guests import ClientGuests
 from segue.client.log import ClientLog
 from segue.client.memory import ClientHealth, ClientMemory
+from segue.client.replies import ClientReplies
 from segue.client.scheduling import ClientJobs, ClientRecalls, ClientRuns, ClientScheduledMessages
 from segue.client.sessions import ClientSessions
 from segue.client.turns import ClientTurns
@@ -30,6 +31,10 @@ class BlockingClientSessions(BlockingPart[ClientSessions]):
     update = BlockingCall(ClientSessions.update)
     delete = BlockingCall(ClientSessions.delete)
     list = BlockingCall(ClientSessions.list)
+
+
+class BlockingClientReplies(BlockingPart[ClientReplies]):
+    take = BlockingCall(ClientReplies.take)
 
 
 class BlockingClientTurns(BlockingPart[ClientTurns]):
@@ -145,6 +150,7 @@ class Client(BlockingPart[AsyncClient]):
         super().__init__(loop, lambda: client)
         self.sessions = BlockingClientSessions(loop, lambda: client.sessions)
         self.turns = BlockingClientTurns(loop, lambda: client.turns)
+        self.replies = BlockingClientReplies(loop, lambda: client.replies)
         self.log = BlockingClientLog(loop, lambda: client.log)
         self.files = BlockingClientFiles(loop, lambda: client.files)
         self.jobs = BlockingClientJobs(loop, lambda: client.jobs)

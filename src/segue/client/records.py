@@ -82,6 +82,19 @@ class RemoteQueuedTurn:
 
 
 @record
+class RemoteControl:
+    """A reply to a job that was done at once, without a turn."""
+
+    action: str
+    """That of the control; `which` if it is not clear which job was meant."""
+    job_id: str | None
+    line: str
+    """What was done, in a sentence."""
+    undo: str | None = None
+    """The reply that undoes it, if one does."""
+
+
+@record
 class RemoteTurn:
     id: str
     session_key: str

@@ -4,17 +4,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
 from segue.client import parse
-from segue.client.files import part_bodies
 from segue.client.log import ClientLog
 from segue.client.records import RemoteQueuedTurn, RemoteTurn
+from segue.client.replies import turn_body
 from segue.client.sessions import ClientSessions
 from segue.client.transport import Transport
 from segue.kernel.api.files import FileRef
-from segue.kernel.api.turns import check_when_busy
 from segue.kernel.live.hub import LiveText
 from segue.model.records import Event
 from segue.model.states import TurnState, WhenBusy
-from segue.model.text_checks import check_key, check_text
+from segue.model.text_checks import check_key
 
 _WAIT_SECONDS = 60.0
 """How long one request waits for the end of a turn."""
@@ -35,20 +34,17 @@ class ClientTurns:
         text: str,
         *,
         parts: Sequence[FileRef] = (),
+        reply_to: str | None = None,
         when_busy: WhenBusy | str | None = None,
         idempotency_key: str | None = None,
     ) -> RemoteQueuedTurn:
         """Sends a user's message, which becomes a turn of its session; a missing session is made.
 
-        `parts` are files of the session (`files.add`) or their ids. Raises `BadKey`, `BadText`, `BadSetting`;
-        `NotFound` for a file of another session; `SessionBusy` with `when_busy="reject"`.
+        `parts` are files of the session (`files.add`) or their ids. `reply_to` is the id of the message that
+        it answers. Raises `BadKey`, `BadText`, `BadSetting`, `UnknownMessage`; `NotFound` for a file of
+        another session; `SessionBusy` with `when_busy="reject"`.
         """
-        if not parts:
-            check_text(text, "a message")
-        check_when_busy(when_busy)
-        body = {"content": text, "parts": part_bodies(parts)}
-        if when_busy is not None:
-            body["when_busy"] = str(when_busy)
+        body = turn_body(text, parts, reply_to, when_busy) | {"as_turn": True}
         answer = await self._transport.create(
             "sessions", check_key(key), "turns", body=body, idempotency_key=idempotency_key
         )

@@ -51,6 +51,8 @@ class TelegramPart(Strict):
     """Ids of the senders that are answered; others are ignored."""
     pairing: Switch = False
     """Whether other senders get a pairing code, with which an operator can admit them."""
+    reply_buttons: Switch = False
+    """Whether a job's message has the buttons Snooze, Skip and Stop."""
 
     @property
     def missing(self) -> str | None:

@@ -26,6 +26,7 @@ from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
 from segue.kernel.api.push import PushApi
 from segue.kernel.api.recalls import RecallsApi
+from segue.kernel.api.replies import RepliesApi
 from segue.kernel.api.runs import RunsApi
 from segue.kernel.api.scheduled_messages import ScheduledMessagesApi
 from segue.kernel.api.sessions import SessionsApi
@@ -61,11 +62,11 @@ class Kernel:
     an argument that cannot be used, `StoreUnusable` or `SchemaTooNew` for a database that must not be
     changed.
 
-    The parts are `sessions`, `turns`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`, `memory`,
-    `log`, `files`, `guests`, `push` and `health`. For what most programs do there are shortcuts: `receive`,
-    `wait` and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The methods write
-    rows and wake the workers. They work whether or not `run` is active, in this process or in another. All of
-    them raise `StoreError` when the database cannot do it.
+    The parts are `sessions`, `turns`, `replies`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`,
+    `memory`, `log`, `files`, `guests`, `push` and `health`. For what most programs do there are shortcuts:
+    `receive`, `wait` and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The
+    methods write rows and wake the workers. They work whether or not `run` is active, in this process or in
+    another. All of them raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -178,7 +179,8 @@ class Kernel:
         self.recalls = RecallsApi(context, self.jobs)
         self.scheduled_messages = ScheduledMessagesApi(context)
         self.memory = MemoryApi(context)
-        self.guests = GuestsApi(context, self.sessions, self.turns, self.files)
+        self.replies = RepliesApi(context, self.files)
+        self.guests = GuestsApi(context, self.sessions, self.replies, self.files)
         self.push = PushApi(context)
         self.health = HealthApi(context)
         # Shortcuts

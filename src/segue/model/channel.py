@@ -60,6 +60,8 @@ class Capabilities:
     """It sends the files of a delivery (`parts`). Other channels get their names in the text."""
     per_second: float | None = None
     """Messages that it accepts per second, in all chats together."""
+    buttons: bool = False
+    """It shows buttons under a job's message, and a tap arrives as the reply that the button stands for."""
 
 
 @positional
@@ -67,6 +69,12 @@ class Receipt:
     """The channel accepted the message. `message_id` is the channel's own id of it, if it has one."""
 
     message_id: str | None = None
+    part_ids: tuple[str, ...] = ()
+    """The ids of all parts, if it was sent in several."""
+
+    @property
+    def all_ids(self) -> tuple[str, ...]:
+        return self.part_ids or ((self.message_id,) if self.message_id is not None else ())
 
 
 @record
@@ -94,6 +102,10 @@ class Arrival:
     sender: str | None = None
     """The sender, by the channel's own id; None in channels that let every sender in."""
     sender_name: str | None = None
+    reply_to: str | None = None
+    """The channel's own id of the message that this one quotes."""
+    tapped: bool = False
+    """It is the tap of a button under the message `reply_to`, whose label is the text."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Where in the chat it was written, such as a topic. The session stores it, and each delivery carries it.
     None as a value removes the name."""
@@ -105,10 +117,10 @@ class Reception(Protocol):
     """Takes the messages that arrive through a channel."""
 
     async def take(self, arrival: Arrival) -> str | None:
-        """Take a message. When it returns, the message is stored as a turn, or was ignored.
+        """Take a message. When it returns, the message is stored as a turn, was done, or was ignored.
 
-        A returned text is to be sent to the sender at once: the sender is not allowed yet, or a file was
-        refused.
+        A returned text is to be sent to the sender at once: the sender is not allowed yet, a file was
+        refused, or a tapped button does nothing any more.
         """
         ...
 

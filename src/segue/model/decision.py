@@ -75,6 +75,8 @@ BUSY = "busy: the session was at work"
 WAITS = "busy: the session waits for the user's answer"
 AWAY = "no worker looked in time"
 
+SNOOZED = "snoozed by a reply"
+
 PUT_OFF = "put off: "
 """The beginning of the stored reason of a run that was put off before it entered the lane."""
 
@@ -99,6 +101,8 @@ class Fire:
     end: End | None = None
     reason: str | None = None
     """Why it was put off, if it was."""
+    extra: bool = False
+    """It is no slot of the schedule: a user snoozed the job. It does not count for `max_runs`."""
 
 
 @record
@@ -152,6 +156,14 @@ def decide(due: DueSlot, now: datetime) -> Decision:
             return _skip(due, pick, now, reason)
         return Postpone(until=now + POSTPONED_BY, reason=reason)
     return _fire(due, pick, now)
+
+
+def fire_snoozed(trigger: Trigger, snoozed_to: datetime, slot: datetime | None) -> Fire:
+    """Run a snoozed job once more; its next slot stays. The lane decides when, as for any run."""
+    end = None
+    if slot is None and not isinstance(trigger, Idle):
+        end = End.NO_SLOT if trigger.repeats else End.RAN_ONCE
+    return Fire(slot=snoozed_to, next=slot, end=end, reason=SNOOZED, extra=True)
 
 
 def _current_slot(due: DueSlot) -> datetime:

@@ -125,7 +125,7 @@ def explain(facts: ExplainFacts) -> Explanation:
     of_slot = facts.run is not None or facts.asked is not None
     coming = tuple(UpcomingSlot(at, _note(facts.job, at)) for at in upcoming(facts.job, NEXT))
     sentences = [*part.sentences, *(of_job.sentences if of_slot else ())]
-    sentences += [*_days(facts, tell), *_next(coming, tell)]
+    sentences += [*_last_reply(facts.job, tell), *_days(facts, tell), *_next(coming, tell)]
     return Explanation(
         # A question about a slot gets the verdict of the slot, any other that of the job.
         verdict=part.verdict if facts.asked is not None or _open(facts.run) else of_job.verdict,
@@ -205,6 +205,26 @@ class _Clock:
 def _days(facts: ExplainFacts, tell: _Clock) -> Iterator[str]:
     if facts.days_changed_at is not None and isinstance(facts.job.trigger, Cron):
         yield f"Its day set {facts.job.trigger.days} was last changed on {tell.at(facts.days_changed_at)}."
+
+
+_DONE_BY_REPLY = {
+    "stop": "it was paused",
+    "go_on": "it was resumed",
+    "skip": "its next run was skipped",
+    "snooze": "one extra run was scheduled, beside its schedule",
+    "make": "its schedule was changed",
+    "done": "it was marked as done",
+}
+
+
+def _last_reply(job: Job, tell: _Clock) -> Iterator[str]:
+    reply = job.replied
+    if reply is None:
+        return
+    done = _DONE_BY_REPLY.get(reply.action, "it was changed")
+    yield f"On {tell.at(reply.at)} a user answered ‘{reply.words}’, and {done}."
+    if reply.snoozed_to is not None:
+        yield f"It is snoozed: the extra run is on {tell.at(reply.snoozed_to)}."
 
 
 def _open(run: Run | None) -> bool:

@@ -11,6 +11,7 @@ from segue.model.cost.budget import Estimate
 from segue.model.files import File, files_from_json, text_of
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, PromptRef, RenderedPrompt, render
+from segue.model.replies.last_reply import LastReply
 from segue.model.states import (
     MAX_CRASHES,
     CallType,
@@ -365,10 +366,17 @@ class Job:
     last_error: str | None
     created_at: int
     updated_at: int
+    replied: LastReply | None = None
+    """What the last reply to one of its messages did."""
 
     @property
     def page_start(self) -> PageStart:
         return PageStart(self.created_at, self.id)
+
+    @property
+    def snoozed_to(self) -> int | None:
+        """When it runs once more, apart from its schedule."""
+        return self.replied.snoozed_to if self.replied else None
 
 
 @record
@@ -455,6 +463,8 @@ class Delivery:
     sent_at: int | None
     sent_message_id: str | None
     error: str | None
+    logged: bool = False
+    """Whether its text is in the session's log already, as that of a turn's answer is."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Where in the chat it belongs, such as a topic: that of its session when it is sent."""
     parts: tuple[File, ...] = ()
@@ -510,3 +520,11 @@ def slot_of(run_id: str) -> int:
 def message_id(session_id: str, seq: int) -> str:
     """The message's id in the API, stable for as long as the message exists."""
     return f"{session_id}-{seq:x}"
+
+
+def parse_message_id(message_id: str) -> tuple[str, int]:
+    """The session and the number of a message; an empty session for a text that is no such id."""
+    session_id, _, seq = message_id.rpartition("-")
+    if not seq or len(seq) > 12 or not set(seq) <= set("0123456789abcdef"):
+        return "", 0
+    return session_id, int(seq, 16)

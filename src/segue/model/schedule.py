@@ -17,6 +17,7 @@ from segue.model.action import Action, Ask, Call, Say
 from segue.model.decision import End, PassOver, keeps_no_appointments
 from segue.model.policy import Policy, jittered
 from segue.model.records import Job
+from segue.model.replies.last_reply import awake
 from segue.model.states import JobKind, JobState, Outcome
 from segue.model.text_checks import MAX_NAME, check_text
 from segue.times.clock import to_moment, to_ms
@@ -157,7 +158,23 @@ def with_slot(job: Job, slot: datetime) -> Job:
     return replace(job, slot=to_ms(slot), next_at=look_at, state_reason=None)
 
 
-def skipped_slot(job: Job, next_slot: int, now: int) -> PassOver:
+def with_snooze(job: Job) -> Job:
+    """The job with the moment at which the timer looks at it: that of its snooze, if this comes first.
+
+    A job that is not active is not snoozed.
+    """
+    if job.snoozed_to is None:
+        return job
+    if job.state is not JobState.ACTIVE:
+        return replace(job, replied=awake(job.replied))
+    return replace(job, next_at=earliest(job.next_at, job.snoozed_to))
+
+
+def earliest(*moments: int | None) -> int | None:
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def skipped_slot(job: Job, next_slot: int, now: int, *, reason: str = "skipped by request") -> PassOver:
     """The decision to skip a slot by request."""
     slot = to_moment(next_slot)
     relative = keeps_no_appointments(job.trigger)
@@ -165,7 +182,7 @@ def skipped_slot(job: Job, next_slot: int, now: int) -> PassOver:
     return PassOver(
         slot=slot,
         outcome=Outcome.SKIPPED,
-        reason="skipped by request",
+        reason=reason,
         next=later,
         end=None if later else End.PASSED_OVER,
     )
@@ -187,6 +204,11 @@ def _title(action: Action) -> str:
 
 def upcoming(job: Job, count: int) -> list[datetime]:
     """The job's next slots, as it is now: fewer than `count` if it ends before, or if they are unknown."""
+    snoozed = [] if job.snoozed_to is None else [to_moment(job.snoozed_to)]
+    return sorted([*snoozed, *_upcoming_slots(job, count)])[: max(0, count)]
+
+
+def _upcoming_slots(job: Job, count: int) -> list[datetime]:
     if job.slot is None:
         return []
     first = to_moment(job.slot)

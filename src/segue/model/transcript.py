@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _NOTHING_SAID = (Outcome.EMPTY, Outcome.STOPPED)
+
+
 class Note(StrEnum):
     """What a message is about that no one wrote in the session."""
 

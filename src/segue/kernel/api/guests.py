@@ -4,13 +4,14 @@ import logging
 from hashlib import sha256
 from secrets import choice
 
-from segue.errors import Conflict, Invalid, NotFound
+from segue.errors import Conflict, Invalid, NotFound, UnknownMessage
 from segue.kernel.api.context import ApiContext
 from segue.kernel.api.files import FilesApi
 from segue.kernel.api.incoming_files import IncomingFiles
+from segue.kernel.api.replies import RepliesApi
 from segue.kernel.api.sessions import SessionsApi
-from segue.kernel.api.turns import TurnsApi
 from segue.kernel.transactions.idempotency import Request
+from segue.kernel.transactions.replies import Quoted
 from segue.model.channel import Arrival, Channel
 from segue.model.records import Owner
 from segue.model.text_checks import MAX_NAME, check_key, check_text
@@ -41,10 +42,12 @@ class Guest:
 class GuestsApi:
     """The senders of channels, and what they write: `kernel.guests`."""
 
-    def __init__(self, context: ApiContext, sessions: SessionsApi, turns: TurnsApi, files: FilesApi) -> None:
+    def __init__(
+        self, context: ApiContext, sessions: SessionsApi, replies: RepliesApi, files: FilesApi
+    ) -> None:
         self._context = context
         self._sessions = sessions
-        self._turns = turns
+        self._replies = replies
         self._incoming = IncomingFiles(context, files)
 
     def inbox(self, channel: Channel) -> "ChannelInbox":
@@ -52,10 +55,12 @@ class GuestsApi:
         return ChannelInbox(self._context, self, channel)
 
     async def receive(self, channel: str, arrival: Arrival, *, user: str | None = None) -> str | None:
-        """Admits a message that arrived through a channel as a turn of its session, once for each `id`.
+        """Takes a message that arrived through a channel, once for each `id`: a control is done, any other
+        is admitted as a turn of its session.
 
         The caller has checked that the sender is allowed. Returns what to tell the sender: that a file was
-        not taken, and why. A message that no session can take is dropped and logged; nothing is raised.
+        not taken, and why, or why a tapped button does nothing any more. A message that no session can take
+        is dropped and logged; nothing is raised for it.
         """
         key = f"{channel}:{arrival.chat_id}"
         owner = Owner(user=user or key)
@@ -68,14 +73,18 @@ class GuestsApi:
                 await self._sessions.open(key, owner=owner, chat_type=arrival.chat_type, title=arrival.title)
             taken = await self._incoming.take(key, arrival.files, owner=owner, request=request)
             if arrival.text.strip() or taken.files:
-                await self._turns.receive(
+                await self._replies.take(
                     key,
                     arrival.text,
                     parts=taken.files,
+                    reply_to=None if arrival.reply_to is None else Quoted(arrival.reply_to, channel),
+                    tapped=arrival.tapped,
                     owner=owner,
                     metadata=arrival.metadata,
                     request=request,
                 )
+        except UnknownMessage as error:
+            return str(error) if arrival.tapped else None
         except (Invalid, Conflict) as error:
             _log.warning("message dropped, arrived through %s: %s", channel, error)
             return None

@@ -10,9 +10,10 @@ from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.live.hub import HubItem, LiveText
-from segue.kernel.transactions import lane
+from segue.kernel.transactions import lane, replies
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import Admission, QueuedTurn
+from segue.kernel.transactions.replies import Quoted
 from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
@@ -38,6 +39,7 @@ class TurnsApi:
         text: str,
         *,
         parts: Sequence[FileRef] = (),
+        reply_to: str | None = None,
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -47,36 +49,26 @@ class TurnsApi:
 
         Returns at once, with `turn_id`, `session_id` and `position`, the number of turns before it. `parts`
         are files of the session (`files.add`) or their ids; with them the text may be empty, and the message
-        then has their names as its text. `metadata` says where in the chat the message was written, such as
-        a topic: the channel gets it with the answer, and the session keeps it (None as a value removes a
-        name). Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`; `NotFound` for a file of another session;
-        `SessionBusy` with `when_busy="reject"`.
+        then has their names as its text. `reply_to` is the id of the message that it answers: if a job said
+        that, the agent is told which. `metadata` says where in the chat the message was written, such as a
+        topic: the channel gets it with the answer, and the session keeps it (None as a value removes a name).
+        Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`, `UnknownMessage`; `NotFound` for a file of
+        another session; `SessionBusy` with `when_busy="reject"`.
         """
         context = self._context
-        check_key(key)
-        check_when_busy(when_busy)
-        files = await self._files.of_message(key, parts, owner)
-        text = message_text(text, files)
-        now = context.clock.ms()
-        admission = Admission(
-            turn_id=context.ids(now),
-            content=text,
-            rank=now,
-            not_before=now,
-            timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
-            metadata=metadata,
-            parts=files,
+        admission = await admission_of(
+            context, self._files, key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata
         )
-        work = partial(
-            lane.receive,
-            context.address(key, owner, now),
-            admission,
-            now,
-            when_busy=None if when_busy is None else WhenBusy(when_busy),
-            default=context.settings.when_busy,
-        )
+        now = admission.rank
+        given = (context.address(key, owner, now), admission, now)
+        mode = None if when_busy is None else WhenBusy(when_busy)
+        default = context.settings.when_busy
+        if reply_to is None:
+            work = partial(lane.receive, *given, when_busy=mode, default=default)
+        else:
+            work = partial(replies.admit, *given, Quoted(reply_to), when_busy=mode, default=default)
         return context.announce(
-            await context.commit_once(request, work, now, keep=_queued_to_json, again=_queued_from_json)
+            await context.commit_once(request, work, now, keep=queued_to_json, again=_queued_from_json)
         )
 
     async def ask(
@@ -85,6 +77,7 @@ class TurnsApi:
         text: str,
         *,
         parts: Sequence[FileRef] = (),
+        reply_to: str | None = None,
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -98,7 +91,14 @@ class TurnsApi:
         `NotFound` when the session is deleted.
         """
         admitted = await self.receive(
-            key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata, request=request
+            key,
+            text,
+            parts=parts,
+            reply_to=reply_to,
+            owner=owner,
+            when_busy=when_busy,
+            metadata=metadata,
+            request=request,
         )
         async with aclosing(self.follow(admitted)) as following:
             async for item in following:
@@ -225,6 +225,33 @@ class TurnsApi:
         context.announce(cancelled)
 
 
+async def admission_of(
+    context: ApiContext,
+    files: FilesApi,
+    key: str,
+    text: str,
+    *,
+    parts: Sequence[FileRef],
+    owner: Asker,
+    when_busy: WhenBusy | str | None,
+    metadata: Mapping[str, Any] | None,
+) -> Admission:
+    """The checked turn of a user's message that arrives now, not stored yet."""
+    check_key(key)
+    check_when_busy(when_busy)
+    attached = await files.of_message(key, parts, owner)
+    now = context.clock.ms()
+    return Admission(
+        turn_id=context.ids(now),
+        content=message_text(text, attached),
+        rank=now,
+        not_before=now,
+        timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
+        metadata=metadata,
+        parts=attached,
+    )
+
+
 def check_when_busy(rule: WhenBusy | str | None) -> None:
     if rule is not None and rule not in list(WhenBusy):
         raise BadSetting(f"when_busy is one of {', '.join(WhenBusy)}, got {rule!r}")
@@ -248,7 +275,7 @@ def _ends_no_turn(item: HubItem) -> bool:
 # The result as it is stored under an idempotency key, and read back for a repeated request.
 
 
-def _queued_to_json(queued: Result[QueuedTurn]) -> Mapping[str, Any]:
+def queued_to_json(queued: Result[QueuedTurn]) -> Mapping[str, Any]:
     turn = queued.value
     return {"turn_id": turn.turn_id, "session_id": turn.session_id, "position": turn.position}
 

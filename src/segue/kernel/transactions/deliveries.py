@@ -80,6 +80,7 @@ def delivery_params(delivery_id: str, session: Session, text: str, source: Sourc
         "source": rows.source_text(source),
         "not_before": now,
         "now": now,
+        "logged": 0,
     }
 
 
@@ -151,6 +152,7 @@ def sent(
     taken = yield queries.deliveries.mark_sent, marked
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    yield from _anchor(delivery, receipt, now)
     if source is None:
         return Result(value=None)
     if delivery.run_id is not None:
@@ -159,6 +161,16 @@ def sent(
     message = _message(delivery, now, "assistant", delivery.content, body)
     events = yield from unified.append_events(route, [message], now)
     return Result(value=None, events=events, wake=_ARCHIVIST)
+
+
+def _anchor(delivery: Delivery, receipt: Receipt | None, now: int) -> Transaction[None]:
+    """Remember each part of a job's message, so that a message that quotes one is known to answer the job."""
+    if delivery.source is None or receipt is None:
+        return
+    for part in receipt.all_ids:
+        anchor: Params = {"channel": delivery.channel, "chat_id": delivery.chat_id, "message_id": part}
+        about: Params = {"job_id": delivery.source.job_id, "run_id": delivery.source.run_id}
+        yield queries.anchors.add, {**anchor, **about, "session_id": delivery.session_id, "now": now}
 
 
 def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None]]:
@@ -186,9 +198,9 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None
 
 
 def _is_answer(delivery: Delivery) -> bool:
-    """Whether it is a turn's answer and so in its session's log. A legacy job's is for another session."""
+    """Whether it is in its session's log already, as a turn's answer is. A legacy job's is not."""
     legacy = delivery.source is not None and delivery.source.kind == JobKind.LEGACY
-    return delivery.turn_id is not None and not legacy
+    return delivery.logged or (delivery.turn_id is not None and not legacy)
 
 
 def _lane_of_answer(delivery: Delivery) -> Transaction[Session | None]:

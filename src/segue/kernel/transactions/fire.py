@@ -19,11 +19,14 @@ from segue.model.cost.budget import Over, over_budget
 from segue.model.decision import Fire, PassOver, Postpone
 from segue.model.policy import jittered
 from segue.model.records import Event, Job, Session, Source, run_id
+from segue.model.replies.last_reply import awake
+from segue.model.schedule import earliest
 from segue.model.states import JobKind, JobState, Outcome
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Transaction, Value
 from segue.store.queues import Unreadable
+from segue.store.rows import core as rows
 from segue.times.clock import to_moment, to_ms
 from segue.times.trigger import Idle
 
@@ -61,7 +64,7 @@ def fire(
     reserved = (yield from budgets.reserve(job, slot, asking)) if asking is not None else False
     if asking is not None and isinstance(reserved, NoRoom):
         return (yield from _skip_over_budget(route, job, asking.otherwise, reserved, now, keep, outbox))
-    if not (yield from _take_slot(job, decision, now, fired=1)):
+    if not (yield from _take_slot(job, decision, now, fired=0 if decision.extra else 1)):
         if reserved:
             yield from budgets.withdraw(job, slot)
         return None
@@ -160,7 +163,11 @@ def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None]
     until = to_ms(decision.until)
     taken = yield (
         queries.jobs.take,
-        {**_unchanged(job, now), "next_at": until, "state_reason": decision.reason},
+        {
+            **_unchanged(job, now),
+            "next_at": earliest(until, job.snoozed_to),
+            "state_reason": decision.reason,
+        },
     )
     if not taken:
         return None
@@ -201,9 +208,14 @@ def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> 
     fires = run_id(job.id, to_ms(decision.slot))
     taken = {**_unchanged(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
     taken["state_reason"] = None
+    replied = awake(job.replied) if isinstance(decision, Fire) and decision.extra else job.replied
+    snoozed_to = replied.snoozed_to if replied else None
+    taken["replied"] = rows.reply_text(replied)
     if decision.next is not None:
         taken["slot"] = to_ms(decision.next)
-        taken["next_at"] = to_ms(jittered(decision.next, job.policy, job.id))
+        taken["next_at"] = earliest(to_ms(jittered(decision.next, job.policy, job.id)), snoozed_to)
+    elif snoozed_to is not None:
+        taken["next_at"] = snoozed_to
     elif decision.end is not None:
         taken["state"] = str(JobState.ENDED)
         taken["state_reason"] = str(decision.end)
@@ -223,6 +235,7 @@ def _unchanged(job: Job, now: int) -> dict[str, Value]:
         "state_reason": job.state_reason,
         "fired": 0,
         "fires": None,
+        "replied": rows.reply_text(job.replied),
         "now": now,
     }
 

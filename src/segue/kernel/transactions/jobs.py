@@ -14,6 +14,7 @@ from segue.kernel.transactions.result import Name, Result
 from segue.model import closure
 from segue.model.policy import PAUSE_AFTER_FAILURES
 from segue.model.records import Event, Job, Owner, Session, Source
+from segue.model.schedule import with_snooze
 from segue.model.states import FAILURES, JobKind, JobState, Outcome, RecallStatus
 from segue.store import queries
 from segue.store.database import Transaction
@@ -112,6 +113,7 @@ def _recall_pending(session: Session) -> Transaction[RecallPending]:
 def change(job: Job, now: int) -> Transaction[Result[Job]]:
     """Store a changed job. `ChangedMeanwhile`: its revision is no longer the stored one."""
     session = yield from session_log.lock_session(job.session_id)
+    job = with_snooze(job)
     if job.kind is JobKind.RECALL and job.state is JobState.ACTIVE:
         yield from _refuse_second_recall(session, job.id)
     changed = yield (
@@ -129,6 +131,7 @@ def change(job: Job, now: int) -> Transaction[Result[Job]]:
             "slot": job.slot,
             "next_at": job.next_at,
             "failures": job.failures,
+            "replied": rows.reply_text(job.replied),
             "now": now,
         },
     )

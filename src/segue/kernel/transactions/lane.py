@@ -80,6 +80,14 @@ def receive(
 ) -> Transaction[Result[QueuedTurn]]:
     """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject."""
     route = yield from unified.open_route(address, now)
+    yield from record_activity(route, now, title=admission.content)
+    return (yield from enter(route, admission, now, when_busy=when_busy, default=default))
+
+
+def enter(
+    route: Route, admission: Admission, now: int, *, when_busy: WhenBusy | None, default: WhenBusy
+) -> Transaction[Result[QueuedTurn]]:
+    """Admit a user's message whose activity is recorded, as the chat's mode says for a busy lane."""
     session, chat = route.lane, route.chat
     mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
@@ -87,7 +95,6 @@ def receive(
     if session.holder and mode == WhenBusy.INTERRUPT:
         yield queries.turns.ask_to_stop, {"session_id": session.id}
         admission = replace(admission, rank=0)
-    yield from record_activity(route, now, title=admission.content)
     if admission.metadata:
         yield from _keep_metadata(chat, admission.metadata)
     joins = bool(session.holder) and mode == WhenBusy.INJECT
@@ -105,18 +112,22 @@ def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]
         yield queries.sessions.set_metadata, {"id": chat.id, "metadata": rows.to_text(kept) or "{}"}
 
 
-def record_activity(route: Route, now: int, *, title: str | None) -> Transaction[None]:
-    """Record user activity in a chat, and in its common session. `title`: for a chat that has none."""
+def record_activity(route: Route, now: int, *, title: str | None) -> Transaction[int]:
+    """Record user activity in a chat, and in its common session. `title`: for a chat that has none.
+
+    Returns when a job last said something in the chat, or 0.
+    """
     line = title.strip().splitlines()[0][:80] if title else None
-    yield from _record_activity(route.chat, line, now)
+    job_said_at = yield from _record_activity(route.chat, line, now)
     if route.common:
         yield from _record_activity(route.common, None, now)
+    return job_said_at
 
 
-def _record_activity(session: Session, title: str | None, now: int) -> Transaction[None]:
+def _record_activity(session: Session, title: str | None, now: int) -> Transaction[int]:
     """Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs."""
     yield queries.sessions.hear, {"id": session.id, "now": now, "title": title}
-    yield queries.activity.touch, {"session_id": session.id, "now": now}
+    touched = yield queries.activity.touch, {"session_id": session.id, "now": now}
     if session.unarmed:
         waiting = yield queries.jobs.unarmed_of_session, {"session_id": session.id}
         for job in map(rows.job, waiting):
@@ -124,6 +135,7 @@ def _record_activity(session: Session, title: str | None, now: int) -> Transacti
             if quiet_at is not None:
                 yield queries.jobs.arm, {"id": job.id, "next_at": to_ms(quiet_at)}
         yield queries.sessions.arm_idle, {"id": session.id}
+    return int(touched[0]["job_said_at"]) if touched else 0
 
 
 def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[QueuedTurn]]:

@@ -157,7 +157,18 @@ def _insert(events: Sequence[Event]) -> Transaction[None]:
     yield queries.events.append, [rows.event_params(event) for event in events]
     news = Counter(event.session_id for event in events if is_news(event))
     for session_id, at in _last_active(events).items():
-        yield queries.activity.logged, {"session_id": session_id, "now": at, "news": news[session_id]}
+        said = [
+            event.at for event in events if event.session_id == session_id and event.role and event.source
+        ]
+        yield (
+            queries.activity.logged,
+            {
+                "session_id": session_id,
+                "now": at,
+                "news": news[session_id],
+                "job_said_at": max(said, default=0),
+            },
+        )
 
 
 def _last_active(events: Sequence[Event]) -> dict[str, int]:

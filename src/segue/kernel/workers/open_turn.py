@@ -30,7 +30,9 @@ async def open_turn(
     """`before_step` is called before an agent begins a model step, and may cancel the turn."""
     held = running.held
     turn = held.turn
-    text = turn.content if turn.prompt is None else turn.prompt
+    # The prompt of a user's turn has the user's text in it, after a fact about it.
+    asked = turn.content if turn.prompt is None else turn.prompt
+    text = turn.content if turn.source is None else asked
     prompt = turn.rendered()
     past = _Past(context, held, text, before_step)
     return OpenTurn(
@@ -38,7 +40,7 @@ async def open_turn(
         session=held.session,
         via=await _via(context, held),
         text=text,
-        prompt=prompt.text if prompt else text,
+        prompt=prompt.text if prompt else asked,
         parts=turn.parts,
         role="system" if turn.source and turn.source.kind == JobKind.RECALL else "user",
         prompt_ref=prompt.ref if prompt else None,

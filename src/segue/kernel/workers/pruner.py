@@ -36,6 +36,7 @@ class Pruner:
         gone += await self._prune_all(queries.turns.prune, before)
         gone += await self._prune_all(queries.deliveries.prune, before)
         gone += await self._prune_all(queries.reservations.prune, self._day_before(_LEDGER_MS))
+        gone += await self._prune_all(queries.anchors.prune, before)
         gone += await self._prune_all(queries.tasks.prune_completed, self._clock.ms() - DAY_MS)
         gone += await self._prune_all(queries.tasks.prune_failed, self._clock.ms() - 7 * DAY_MS)
         return gone + await self._prune_all(queries.requests.prune, self._clock.ms() - DAY_MS)

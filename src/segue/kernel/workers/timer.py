@@ -20,7 +20,7 @@ from segue.kernel.workers.reserving import budgets_of, estimate_run, reserving
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
-from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide, skipped_instead
+from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide, fire_snoozed, skipped_instead
 from segue.model.policy import Busy, jittered
 from segue.model.prompts import PromptFacts, template_for
 from segue.model.records import Source, run_id
@@ -67,7 +67,7 @@ class Timer:
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
                 due = await self._with_common_lane(due)
-            decision = decide(_due_slot(due, now), to_moment(now))
+            decision = _decide(due, now)
             taken = await self._act(due, decision, now)
             if taken is not None and taken.value is Outcome.SKIPPED and isinstance(decision, Fire):
                 decision = skipped_instead(decision, _due_slot(due, now), to_moment(now), "budget")
@@ -189,6 +189,14 @@ def _tell(kind: JobKind, decision: Fire | PassOver | Postpone, now: int, observe
                 observer.run_passed_over(kind, Outcome.MISSED, decision.missed.count)
         case PassOver():
             observer.run_passed_over(kind, decision.outcome, decision.count)
+
+
+def _decide(due: DueJob, now: int) -> Fire | PassOver | Postpone:
+    job = due.job
+    if job.snoozed_to is not None and job.snoozed_to <= now:
+        slot = None if job.slot is None else to_moment(job.slot)
+        return fire_snoozed(job.trigger, to_moment(job.snoozed_to), slot)
+    return decide(_due_slot(due, now), to_moment(now))
 
 
 def _due_slot(due: DueJob, now: int) -> DueSlot:

@@ -21,6 +21,7 @@ from segue.errors import NotFound, SegueError
 from segue.kernel.kernel import Kernel
 from segue.kernel.live.hub import EVERYTHING, Lagged, LiveText, SummaryChanged
 from segue.kernel.transactions import idempotency
+from segue.kernel.transactions.replies import Acted
 from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
@@ -35,7 +36,7 @@ from segue.server.request_context import (
     check_may_open,
 )
 from segue.server.routes.sessions import KeyInPath
-from segue.server.schemas import common
+from segue.server.schemas import common, views
 from segue.server.schemas import events as wire_events
 from segue.server.schemas.body import Body
 from segue.server.schemas.events import WireEvent
@@ -179,6 +180,7 @@ class SendMessage(WithParts):
     session: common.Key
     id: str | None = Field(None, min_length=1, max_length=200)
     when_busy: common.Busy | None = None
+    reply_to: common.MessageId | None = Field(None, description="The message that this one answers.")
     timezone: str | None = Field(
         None, max_length=MAX_NAME, description="The user's time zone, used if the session has none yet."
     )
@@ -297,6 +299,7 @@ class LiveConnection:
         request = None
         if message.id is not None:
             told = "\n".join([f"message {message.session}", message.content, *message.file_ids])
+            told += f"\nreply to {message.reply_to}" if message.reply_to else ""
             digest = sha256(told.encode()).hexdigest()
             request = idempotency.Request(
                 owner=self._owner.own, name=f"{message.session} {message.id}", digest=digest
@@ -304,24 +307,20 @@ class LiveConnection:
         # A browser may send a zone that this machine does not know. The message is accepted anyway.
         if message.timezone is not None and zone_named(message.timezone) is not None:
             await self._kernel.sessions.suggest_zone(message.session, message.timezone, owner=self._owner)
-        admitted = await self._kernel.receive(
+        taken = await self._kernel.replies.take(
             message.session,
             message.content,
             parts=message.file_ids,
+            reply_to=message.reply_to,
             owner=self._owner,
             when_busy=message.when_busy,
             request=request,
         )
-        await self._send(
-            {
-                "type": "accepted",
-                "session": message.session,
-                "id": message.id,
-                "turn_id": admitted.turn_id,
-                "state": "queued",
-                "position": admitted.position,
-            }
-        )
+        if isinstance(taken, Acted):
+            result = views.control(taken).model_dump()
+        else:
+            result = {"turn_id": taken.turn_id, "state": "queued", "position": taken.position}
+        await self._send({"type": "accepted", "session": message.session, "id": message.id, **result})
         if message.session in self._awaited_sessions:
             await self._subscribe(message.session, self._awaited_sessions.pop(message.session) or 0)
 

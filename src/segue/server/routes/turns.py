@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.kernel.transactions.lane import QueuedTurn
+from segue.kernel.transactions.replies import Acted
 from segue.model.records import PageStart
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
@@ -39,7 +40,10 @@ TurnId: TypeAlias = Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")]
     status_code=202,
     response_model=common.TurnAccepted,
     responses={
-        200: {"description": "The turn ended within `wait`.", "model": common.TurnOut},
+        200: {
+            "description": "The turn ended within `wait`, or the message was an order to a job and was done.",
+            "model": common.TurnOut | common.ControlDone,
+        },
         **responses(404, 409, 413),
     },
 )
@@ -49,21 +53,28 @@ async def send_message(
     request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
     wait: Wait = 0,
-) -> common.TurnAccepted | common.TurnOut | Response:
+) -> common.TurnAccepted | common.TurnOut | common.ControlDone | Response:
     """Send a user's message, which starts a turn. Creates the session if it does not exist.
+
+    A message that answers a job is done at once if it is an order such as `stop`: it quotes a message of the
+    job (`reply_to`), or, in a private chat, follows one within ten minutes. It starts no turn then.
 
     The turn continues if the client stops waiting or disconnects. If the server shuts down during the wait,
     it answers 202: the message is stored, and the turn runs when a server is running again.
     """
     await request.may_open(key)
-    admitted = await request.kernel.receive(
+    take = request.kernel.receive if body.as_turn else request.kernel.replies.take
+    admitted = await take(
         key,
         body.content,
         parts=body.file_ids,
+        reply_to=body.reply_to,
         owner=request.owner,
         when_busy=body.when_busy,
         request=await request.idempotency(idempotency_key),
     )
+    if isinstance(admitted, Acted):
+        return Response(views.control(admitted).model_dump_json(), media_type="application/json")
     if wait:
         try:
             async with request.app_state.waiting(wait):

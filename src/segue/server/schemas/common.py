@@ -46,6 +46,7 @@ Key: TypeAlias = Annotated[
     str, Field(pattern=KEY_PATTERN, min_length=3, max_length=MAX_KEY, examples=["websocket:3f2a"])
 ]
 KeyPart: TypeAlias = Annotated[str, Field(pattern=_PART_PATTERN, min_length=1, max_length=90)]
+MessageId: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Metadata: TypeAlias = Annotated[dict[str, JsonValue], AfterValidator(_storable)]
 Busy: TypeAlias = Literal["enqueue", "inject", "interrupt", "reject"]
 WrittenRole: TypeAlias = Literal["user", "assistant", "system"]
@@ -129,6 +130,15 @@ class NewTurn(WithParts):
     when_busy: Busy | None = Field(
         None,
         description="What to do while a turn is running. Default: the session's setting, then the server's.",
+    )
+
+    reply_to: MessageId | None = Field(
+        None,
+        description="The message that this one answers. If a job said it and `content` is a control such as "
+        "`stop`, `skip`, `snooze 1h`, `make it 8`, `why?` or `done`, it is done at once, without a turn.",
+    )
+    as_turn: StrictBool = Field(
+        False, description="Start a turn in any case, also if the content is an order to a job."
     )
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"content": "What is new?"}]})
@@ -388,6 +398,23 @@ class TurnOut(BaseModel):
 class TurnsOut(BaseModel):
     turns: list[TurnOut]
     next_cursor: str | None
+
+
+class ControlOut(BaseModel):
+    action: Literal["stop", "go_on", "skip", "snooze", "make", "why", "done", "which"] = Field(
+        description="`which`: two jobs spoke and none was quoted, so nothing was done."
+    )
+    job_id: str | None
+    undo: str | None = Field(description="The reply that undoes it, if one does.", examples=["go on"])
+
+
+class ControlDone(BaseModel):
+    """A reply to a job was done at once, without a turn."""
+
+    turn_id: None = None
+    state: Literal["done"] = "done"
+    reply: str = Field(description="What was done, as the session now shows it.")
+    control: ControlOut
 
 
 class Stopped(BaseModel):

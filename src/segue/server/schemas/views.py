@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from typing import Any, cast
 
+from segue.kernel.transactions.replies import Acted
 from segue.memory.message_search import FoundMessage
 from segue.model import auto_commit
 from segue.model.records import Job, Overview, Recall, Run, Source, Turn, message_id
@@ -12,6 +13,8 @@ from segue.model.transcript import Message
 from segue.server.schemas.common import (
     AutoCommitPolicyIn,
     BlockingJob,
+    ControlDone,
+    ControlOut,
     FoundMessageOut,
     MessageOut,
     PromptRefOut,
@@ -116,6 +119,11 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         outcome=record.outcome,
         undelivered=UndeliveredOut(**record.undelivered) if record.undelivered else None,
     )
+
+
+def control(acted: Acted) -> ControlDone:
+    done = ControlOut(action=cast(Any, acted.action), job_id=acted.job_id, undo=acted.undo)
+    return ControlDone(reply=acted.line, control=done)
 
 
 def found_message(found: FoundMessage) -> FoundMessageOut:

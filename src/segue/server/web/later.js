@@ -6,4 +6,5 @@ import "./elements/segue-login.js";
 import "./elements/segue-notify.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";
+import "./elements/segue-reply.js";
 import "./elements/segue-settings.js";

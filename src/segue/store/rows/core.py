@@ -21,6 +21,7 @@ from segue.model.files import File, files_from_json
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, prompt_facts_from_json
 from segue.model.records import Event, Job, Owner, PushSubscription, Session, Source, Turn
+from segue.model.replies.last_reply import LastReply, last_reply_from_json
 from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
 from segue.store import queries
@@ -83,7 +84,8 @@ TURN = columns(
 )
 JOB = columns(
     "id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, "
-    "next_at, revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at"
+    "next_at, revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at, "
+    "replied"
 )
 
 UNREADABLE = (SegueError, ValueError, KeyError, TypeError)
@@ -181,6 +183,14 @@ def budget_of(text: str | None) -> Budget | None:
     return Budget.from_json(json.loads(text)) if text else None
 
 
+def reply_text(reply: LastReply | None) -> str | None:
+    return None if reply is None else clean(_encode(reply.to_json()))
+
+
+def reply_of(text: str | None) -> LastReply | None:
+    return last_reply_from_json(json.loads(text)) if text else None
+
+
 def outcome_of(text: str | None) -> Outcome | None:
     return Outcome(text) if text else None
 
@@ -218,6 +228,7 @@ def job(row: Row) -> Job:
     fields["action"] = action_of(fields["action"])
     fields["policy"] = _policy(fields["policy"])
     fields["last_outcome"] = outcome_of(fields["last_outcome"])
+    fields["replied"] = reply_of(fields["replied"])
     return Job(**fields)
 
 

@@ -120,6 +120,7 @@ def delivery(row: Row) -> Delivery:
     del fields["holder"]
     fields |= {"source": rows.source_of(fields["source"]), "state": DeliveryState(fields["state"])}
     fields["parts"] = rows.parts_of(fields["parts"])
+    fields["logged"] = bool(fields["logged"])
     return Delivery(**fields)
 
 

@@ -9,14 +9,18 @@ WHERE id = :session_id AND key NOT LIKE 'system:%'
 ON CONFLICT (session_id) DO NOTHING;
 
 -- name: touch
+-- Returns when a job last said something, so that a message that may answer it costs no other statement.
 UPDATE activity
-SET active_at = :now
-WHERE session_id = :session_id AND active_at < :now;
+SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END
+WHERE session_id = :session_id
+RETURNING job_said_at;
 
 -- name: logged
--- Messages were added to the log: the indexer has to read them, and the owner, those that are news.
+-- Messages were added to the log: the indexer has to read them, and the owner, those that are news. `job_said_at`: 0
+-- if none of them is a job's.
 UPDATE activity
-SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END, unindexed = unindexed + 1, news = news + :news
+SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END, unindexed = unindexed + 1, news = news + :news,
+    job_said_at = CASE WHEN job_said_at < :job_said_at THEN :job_said_at ELSE job_said_at END
 WHERE session_id = :session_id;
 
 -- name: lock

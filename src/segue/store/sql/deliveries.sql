@@ -4,13 +4,13 @@
 
 -- columns: delivery
 id, session_id, run_id, turn_id, channel, chat_id, content, source, state, not_before, holder, fence, attempt,
-created_at, sent_at, sent_message_id, error, parts
+created_at, sent_at, sent_message_id, error, parts, logged
 
 -- name: create
 INSERT INTO deliveries (id, session_id, run_id, turn_id, channel, chat_id, content, parts, source, state, not_before,
-                        created_at)
+                        created_at, logged)
 VALUES (:id, :session_id, :run_id, :turn_id, :channel, :chat_id, :content, :parts, :source, 'pending', :not_before,
-        :now)
+        :now, :logged)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: by_id

@@ -114,6 +114,19 @@ WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_end' AN
 ORDER BY seq DESC
 LIMIT 1;
 
+-- name: message_at
+SELECT /*columns event*/
+FROM events
+WHERE session_id = :session_id AND seq = :seq AND role IS NOT NULL;
+
+-- name: said_since
+-- The newest messages first.
+SELECT /*columns event*/
+FROM events
+WHERE session_id = :session_id AND role IS NOT NULL AND at >= :since
+ORDER BY seq DESC
+LIMIT :limit;
+
 -- name: remove_of_session
 DELETE FROM events
 WHERE session_id = :session_id;

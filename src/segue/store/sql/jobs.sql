@@ -6,7 +6,7 @@
 
 -- columns: job
 id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
-revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at
+revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at, replied
 
 -- name: create
 INSERT INTO jobs (id, session_id, account, kind, name, state, protected, trigger_kind, trigger, action, policy,
@@ -55,7 +55,7 @@ LIMIT (SELECT CAST(:limit AS BIGINT));
 -- The system's own jobs that run in sessions of a user.
 SELECT jobs.id, jobs.session_id, jobs.account, jobs.kind, jobs.name, jobs.state, jobs.state_reason, jobs.protected,
        jobs.trigger, jobs.action, jobs.policy, jobs.slot, jobs.next_at, jobs.revision, jobs.run_count, jobs.failures,
-       jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at
+       jobs.last_run_at, jobs.last_outcome, jobs.last_error, jobs.created_at, jobs.updated_at, jobs.replied
 FROM jobs_told AS jobs
 JOIN sessions ON sessions.id = jobs.session_id
 WHERE jobs.account = :account AND jobs.protected = 1 AND jobs.state IN ('active', 'paused')
@@ -124,7 +124,7 @@ WHERE id = :id
 
 -- name: take
 UPDATE jobs
-SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reason,
+SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reason, replied = :replied,
     run_count = run_count + CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.id = :fires) THEN 0 ELSE :fired END,
     revision = revision + 1, updated_at = :now
 WHERE id = :id AND revision = :revision AND next_at IS NOT NULL
@@ -134,12 +134,14 @@ RETURNING id;
 /*pg
 UPDATE jobs
 SET slot = given.new_slot, next_at = given.new_next_at, state = given.new_state, state_reason = given.new_reason,
+    replied = given.new_replied,
     run_count = run_count + CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.id = given.fires) THEN 0 ELSE given.fired END,
     revision = revision + 1, updated_at = given.now
 FROM unnest(CAST(:id AS TEXT[]), CAST(:revision AS BIGINT[]), CAST(:slot AS BIGINT[]), CAST(:next_at AS BIGINT[]),
             CAST(:state AS TEXT[]), CAST(:state_reason AS TEXT[]), CAST(:fires AS TEXT[]), CAST(:fired AS BIGINT[]),
-            CAST(:now AS BIGINT[]))
-     WITH ORDINALITY AS given (job, read_revision, new_slot, new_next_at, new_state, new_reason, fires, fired, now, execution)
+            CAST(:now AS BIGINT[]), CAST(:replied AS TEXT[]))
+     WITH ORDINALITY AS given (job, read_revision, new_slot, new_next_at, new_state, new_reason, fires, fired, now,
+                                  new_replied, execution)
 WHERE id = given.job AND revision = given.read_revision AND next_at IS NOT NULL
 RETURNING id, given.execution
 */;
@@ -148,7 +150,7 @@ RETURNING id, given.execution
 UPDATE jobs
 SET name = :name, trigger_kind = :trigger_kind, trigger = :trigger, action = :action, policy = :policy,
     state = :state, state_reason = :state_reason, slot = :slot, next_at = :next_at, failures = :failures,
-    revision = revision + 1, updated_at = :now
+    replied = :replied, revision = revision + 1, updated_at = :now
 WHERE id = :id AND revision = :revision
 RETURNING id;
 

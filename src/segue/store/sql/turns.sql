@@ -179,6 +179,12 @@ SET stop_asked = 1
 WHERE id = :id AND COALESCE(state, '') = 'running'
 RETURNING id;
 
+-- name: ask_job_to_stop
+UPDATE turns
+SET stop_asked = 1
+WHERE session_id = :session_id AND job_id = :job_id AND state = 'running'
+RETURNING id;
+
 -- name: to_stop
 SELECT turns.id
 FROM turns

@@ -1,12 +1,13 @@
-"""Entry points of the parser: `read`, `read_schedule`, `read_duration`. A text is read completely or refused.
+"""Entry points of the parser: `read`, `read_schedule`, `read_duration` and `read_clock`. They do not guess.
 
+A text is read completely or refused.
 Every language is tried. If two read the text differently, or one of the readings has to be refused, the text
 is refused: the parser does not guess which one was meant.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -19,8 +20,8 @@ from segue.times.reader.languages.russian import RUSSIAN
 from segue.times.reader.languages.spanish import SPANISH
 from segue.times.reader.lexer import plain
 from segue.times.reader.moment_text import spoken
-from segue.times.reader.moments import Single, within_years
-from segue.times.reader.parts import Span
+from segue.times.reader.moments import OnDay, Single, within_years
+from segue.times.reader.parts import Span, Time
 from segue.times.reader.refusal import Refusal, quoted, refuse, refuse_to_choose
 from segue.times.reader.repeats import Interval, Moment, RepeatedCronLine, RepeatedRule, When, cron_zone
 from segue.times.reader.rules import Repeat
@@ -28,6 +29,7 @@ from segue.times.reader.zones import Zone, find_zone
 
 LANGUAGES = (ENGLISH, CHINESE, RUSSIAN, GERMAN, SPANISH, FRENCH)
 SINGLE_OR_REPEATED = ("moment", "repeat")
+_CLOCK_KINDS = ("time", "bare_time", "beside_day", "moment")
 
 Meaning = TypeVar("Meaning")
 
@@ -72,6 +74,29 @@ def read_duration(text: str) -> timedelta:
     text = plain(text)
     found = readings(text, ("span",), LANGUAGES, _A_LENGTH)
     return _agreed(text, found, _length, said=str, exact=lambda length: f"{length.total_seconds():.0f}s")
+
+
+def read_clock(text: str) -> time:
+    """Returns a time of day: `8`, `8:30`, `at 7 in the morning`; bare hours are 24-hour. Raises `BadTime`."""
+    text = plain(text)
+    found = [each for each in readings(text, _CLOCK_KINDS, LANGUAGES, "09:00") if _is_clock(each.meaning)]
+    if not found:
+        raise refuse(f"{quoted(text)} is no time of day", "09:00", "23:59")
+    return _agreed(text, found, _time_of_day, said=str, exact=lambda at: f"{at:%H:%M}")
+
+
+def _is_clock(meaning: object) -> bool:
+    """A moment counts if it names no day: `7 in the morning`."""
+    if isinstance(meaning, OnDay):
+        return meaning.time is not None and meaning.date is None and meaning.zone is None
+    return isinstance(meaning, Time)
+
+
+def _time_of_day(meaning: Time | OnDay) -> time:
+    if isinstance(meaning, OnDay):
+        assert meaning.time is not None  # see `_is_clock`
+        return meaning.time.within(meaning.part)
+    return meaning.within(None)
 
 
 def _length(span: Span) -> timedelta:

@@ -7,6 +7,7 @@ import { toast } from "../lib/toast.js";
 
 class Composer extends Part {
   #chat = null;
+  #answered = null;
 
   build() {
     this.field = h("textarea", {
@@ -17,9 +18,10 @@ class Composer extends Part {
       maxlength: "100000",
     });
     this.hint = h("segue-hint");
+    this.to = h("segue-to", { hidden: true });
     this.send = h("button.send", { type: "submit", named: t("send") }, icon("send"));
     this.form = h("form", { onsubmit: (event) => this.#submit(event) }, this.field, this.send, this.hint);
-    this.append(this.form, h("p.keys", { "aria-hidden": "true" }, t("keys")));
+    this.append(this.to, this.form, h("p.keys", { "aria-hidden": "true" }, t("keys")));
   }
 
   enter() {
@@ -37,6 +39,7 @@ class Composer extends Part {
   }
 
   set chat(chat) {
+    if (chat !== this.#chat) this.answer(null);
     this.#chat = chat;
     chat.addEventListener("opened", () => chat === this.#chat && this.#updateHint());
     this.fill(draft.of(chat.key), false);
@@ -44,6 +47,12 @@ class Composer extends Part {
 
   focus() {
     this.field.focus({ preventScroll: true });
+  }
+
+  /** The next message answers this one: `{ id, label }`, or null. */
+  answer(message) {
+    this.#answered = message;
+    this.to.message = message;
   }
 
   /** Sets the text; `typed` is false when it comes from the stored draft. */
@@ -83,7 +92,8 @@ class Composer extends Part {
     event.preventDefault();
     const text = this.field.value.trim();
     if (!text) return;
-    this.#chat.send(text);
+    this.#chat.send(text, this.#answered?.id);
+    this.answer(null);
     this.fill("");
   }
 

@@ -10,7 +10,9 @@ class Note extends Part {
     this.setAttribute("role", "listitem");
     const words = h("div.prose", { class: message.role === "user" ? "words" : "text" });
     setHtml(words, message.html);
-    const label = source && h("div.label", h("span.kind", t("scheduled_message")));
+    const job = source?.kind === "cron";
+    const kindOf = h("span.kind", t(job ? "automation" : "scheduled_message"));
+    const label = source && h("div.label", kindOf, job && h("span.of", source.label));
     const who = { user: t("you"), assistant: t("segue") }[message.role] ?? message.role;
     const kind = source ? "trigger" : message.role === "user" ? "user" : "answer";
     this.asked = row(kind, {

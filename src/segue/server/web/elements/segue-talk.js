@@ -68,6 +68,10 @@ class Talk extends Part {
     this.on(live, "outbox", () => this.#showQueue());
     this.on(this, "segue-write", () => (hasPointer() ? this.composer : this.scroller).focus());
     this.on(this, "segue-asked", () => this.#chat && this.header.show(this.#chat));
+    this.on(this, "segue-reply", ({ detail }) => {
+      this.composer.answer(detail);
+      this.composer.focus();
+    });
     this.on(this, "segue-try", ({ detail }) => this.composer.fill(detail));
     const resized = new ResizeObserver(() => {
       if (this.#atEnd) this.#scrollToEnd();

@@ -78,6 +78,7 @@ class Turn extends Part {
     this.cards = h("div.cards");
     this.closure = h("p.closure");
     this.undelivered = h("p.closure.undelivered");
+    this.reply = h("segue-reply", { hidden: true });
     this.foot = h(
       "div.foot",
       copyButton(t("copy_answer"), () => this.turn.text),
@@ -85,7 +86,10 @@ class Turn extends Part {
     this.answer = row("answer", {
       who: t("segue"),
       node: "dot",
-      body: [this.thinking, this.tools, this.text, this.cards, this.closure, this.undelivered, this.foot],
+      body: [
+        ...[this.thinking, this.tools, this.text, this.cards, this.closure, this.undelivered],
+        ...[this.reply, this.foot],
+      ],
     });
     this.append(this.asked, this.answer);
   }
@@ -150,6 +154,13 @@ class Turn extends Part {
     this.closure.replaceChildren(...this.#closure(turn, slim));
     this.closure.hidden = !this.closure.childNodes.length;
     this.#showDelivery(turn);
+    this.#showReply(turn);
+  }
+
+  /** What a user can answer to the message of a job. */
+  #showReply({ messageId, source }) {
+    this.reply.hidden = !messageId || this.text.hidden || source?.kind !== "cron";
+    if (!this.reply.hidden) this.reply.subject = { chat: this.chat, id: messageId, label: source.label };
   }
 
   /** Marks an answer that the channel refused, or may not have taken. */

@@ -151,9 +151,9 @@ export class Chat extends EventTarget {
     }
   }
 
-  send(text) {
+  send(text, replyTo = null) {
     markUsed(this.key);
-    live.send(this.key, text);
+    live.send(this.key, text, replyTo);
   }
 
   stop() {

@@ -161,6 +161,7 @@ export class Fold {
     Object.assign(turn, { state, outcome, retryAt, code: event.code ?? null });
     turn.source ??= message?.source ?? null;
     turn.quiet = Boolean(event.quiet);
+    turn.messageId = event.message_id ?? null;
     turn.delivery = message?.delivery ?? turn.delivery;
     // A question at the end of an answer is shown by itself.
     const answer = event.said ?? message;

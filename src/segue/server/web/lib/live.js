@@ -78,8 +78,9 @@ export class Live extends EventTarget {
     if (this.#held.delete(key)) this.outbox(key).forEach((message) => this.#deliver(message));
   }
 
-  send(session, content) {
-    const message = { id: newId(), session, content, at: new Date().toISOString() };
+  /** `replyTo`: the id of the message that it answers. */
+  send(session, content, replyTo = null) {
+    const message = { id: newId(), session, content, replyTo, at: new Date().toISOString() };
     this.#storage.setItem(OUTBOX + message.id, JSON.stringify(message));
     this.#emit("outbox");
     this.#deliver(message);
@@ -155,9 +156,10 @@ export class Live extends EventTarget {
   }
 
   /** Sends the user's zone too, for a session that has none. */
-  #deliver({ id, session, content }) {
+  #deliver({ id, session, content, replyTo }) {
     if (this.#held.has(session)) return;
-    this.#send({ type: "message", session, content, id, timezone: this.#zone });
+    const reply_to = replyTo ?? undefined;
+    this.#send({ type: "message", session, content, id, reply_to, timezone: this.#zone });
   }
 
   #accepted(event) {

@@ -357,4 +357,12 @@ export default {
   connect_text: "Sie verstehen Erinnerungen und Zeitpläne und brauchen keinen Schlüssel. Für Gespräche verbinden Sie ein Modell.",
   connect_model: "Modell verbinden",
   not_now: "Nicht jetzt",
+
+  // Replies to a job. The first three are sent as they are: `model/replies/word_tables.py` knows them.
+  reply_snooze: "Später",
+  reply_skip: "Auslassen",
+  reply_stop: "Pause",
+  reply_to: "Auf {name} antworten",
+  replying_to: "an: {name}",
+  reply_to_none: "Auf keine Nachricht antworten",
 };

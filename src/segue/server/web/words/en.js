@@ -369,4 +369,12 @@ export default {
   connect_text: "They understand reminders and schedules, and need no key. For conversations, connect a model.",
   connect_model: "Connect a model",
   not_now: "Not now",
+
+  // Replies to a job. The first three are sent as they are: `model/replies/word_tables.py` knows them.
+  reply_snooze: "Snooze",
+  reply_skip: "Skip",
+  reply_stop: "Stop",
+  reply_to: "Reply to {name}",
+  replying_to: "to: {name}",
+  reply_to_none: "Answer no message",
 };

@@ -341,4 +341,12 @@ export default {
   connect_text: "它们理解提醒和日程，不需要密钥。要对话，请连接一个模型。",
   connect_model: "连接模型",
   not_now: "以后再说",
+
+  // Replies to a job. The first three are sent as they are: `model/replies/word_tables.py` knows them.
+  reply_snooze: "稍后",
+  reply_skip: "跳过",
+  reply_stop: "暂停",
+  reply_to: "回复“{name}”",
+  replying_to: "回复：{name}",
+  reply_to_none: "不回复任何消息",
 };

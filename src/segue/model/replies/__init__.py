@@ -1,0 +1,1 @@
+"""Replies: what a user's answer to a job's message orders, decided without a model."""

@@ -1,0 +1,38 @@
+// Replies to a job: an arrow and three chips under its message, and above the message field which job is answered.
+
+import { h, icon, Part, t } from "../lib/dom.js";
+
+/** Each chip sends its own word, which the server knows in every language of the page. */
+const CHIPS = ["reply_snooze", "reply_skip", "reply_stop"];
+
+class Reply extends Part {
+  set subject({ chat, id, label }) {
+    if (!this.differs(id, label)) return;
+    const chips = CHIPS.map((word) => {
+      const send = () => chat.send(t(word), id);
+      return h("button.quiet.chip", { onclick: send, "aria-label": `${t(word)}: ${label}` }, t(word));
+    });
+    const reply = () => this.emit("segue-reply", { id, label });
+    const arrow = h("button.quiet", { named: t("reply_to", { name: label }), onclick: reply }, icon("undo"));
+    this.replaceChildren(arrow, ...chips);
+  }
+}
+
+class To extends Part {
+  build() {
+    this.hidden = true;
+  }
+
+  set message(message) {
+    this.hidden = !message;
+    const close = () => this.emit("segue-reply", null);
+    const words = () => [
+      h("span", t("replying_to", { name: message.label })),
+      h("button.quiet", { named: t("reply_to_none"), onclick: close }, icon("close")),
+    ];
+    this.replaceChildren(...(message ? words() : []));
+  }
+}
+
+customElements.define("segue-reply", Reply);
+customElements.define("segue-to", To);
