@@ -183,15 +183,20 @@ class ClientTurns:
         text: str,
         *,
         when_busy: WhenBusy | str | None = None,
+        replaces: str | None = None,
         idempotency_key: str | None = None,
     ) -> RemoteQueuedTurn:
         """Sends a user's message, which becomes a turn of its session; a missing session is made.
 
-        Raises `BadKey`, `BadText`, `BadSetting`; `SessionBusy` with `when_busy="reject"`.
+        `replaces` is the id of a turn whose place it takes; with it, an empty text repeats what the user
+        wrote there. Raises `BadKey`, `BadText`, `BadSetting`; `CannotReplace`; `SessionBusy` with
+        `when_busy="reject"`.
         """
-        check_text(text, "a message")
+        if text or replaces is None:
+            check_text(text, "a message")
         check_when_busy(when_busy)
         body = {"content": text} | ({} if when_busy is None else {"when_busy": str(when_busy)})
+        body |= {} if replaces is None else {"replaces": replaces}
         answer = await self._transport.create(
             "sessions", check_key(key), "turns", body=body, idempotency_key=idempotency_key
         )
@@ -203,6 +208,7 @@ class ClientTurns:
         text: str,
         *,
         when_busy: WhenBusy | str | None = None,
+        replaces: str | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncGenerator[Event | LiveText]:
         """Sends a user's message and yields the events and the live text of its turn, until the turn ends.
@@ -210,7 +216,9 @@ class ClientTurns:
         The last event is the turn's `session_sync`. It follows as `follow` does.
         """
         session = await self._sessions.find(check_key(key))
-        queued = await self.receive(key, text, when_busy=when_busy, idempotency_key=idempotency_key)
+        queued = await self.receive(
+            key, text, when_busy=when_busy, replaces=replaces, idempotency_key=idempotency_key
+        )
         turn = await self.get(queued.turn_id)
         if _never_started(turn):
             return

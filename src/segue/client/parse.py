@@ -98,6 +98,8 @@ def turn(data: JSON) -> records.RemoteTurn:
         content=data["content"],
         source=source(data["source"]),
         joined_into=data["joined_into"],
+        replaces=data["replaces"],
+        replaced_by=data["replaced_by"],
         attempt=data["attempt"],
         queued_at=ms(data["queued_at"]),
         started_at=maybe_ms(data["started_at"]),

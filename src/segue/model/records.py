@@ -269,6 +269,8 @@ class Turn:
     usage: Mapping[str, Any] | None
     parts: tuple[File, ...] = ()
     """The files that the user sent with it."""
+    replaces: str | None = None
+    """The turn that it replaces: a message that was edited, or an answer that is tried again."""
 
     @property
     def chat_id(self) -> str | None:

@@ -41,6 +41,7 @@ class TurnsApi:
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        replaces: str | None = None,
         request: Request | None = None,
     ) -> QueuedTurn:
         """Admits a user's message as a turn of its session, and makes a missing session.
@@ -49,12 +50,16 @@ class TurnsApi:
         are files of the session (`files.add`) or their ids; with them the text may be empty, and the message
         then has their names as its text. `metadata` says where in the chat the message was written, such as
         a topic: the channel gets it with the answer, and the session keeps it (None as a value removes a
-        name). Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`; `NotFound` for a file of another session;
-        `SessionBusy` with `when_busy="reject"`.
+        name). `replaces` is the id of a user's turn of the session that has ended: from the start of the new
+        turn, no model is given its messages. With it, an empty text without parts repeats what the user wrote
+        in that turn. Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`; `NotFound` for a file or a turn of
+        another session; `CannotReplace`; `SessionBusy` with `when_busy="reject"`.
         """
         context = self._context
         check_key(key)
         check_when_busy(when_busy)
+        if replaces is not None and not text and not parts:
+            text, parts = await self._written_in(replaces, owner)
         files = await self._files.of_message(key, parts, owner)
         text = message_text(text, files)
         now = context.clock.ms()
@@ -66,6 +71,7 @@ class TurnsApi:
             timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
             metadata=metadata,
             parts=files,
+            replaces=replaces,
         )
         work = partial(
             lane.receive,
@@ -79,6 +85,15 @@ class TurnsApi:
             await context.commit_once(request, work, now, keep=_queued_to_json, again=_queued_from_json)
         )
 
+    async def _written_in(self, turn_id: str, owner: Asker) -> tuple[str, Sequence[FileRef]]:
+        """The text and the files that the user wrote in a turn, those that joined it included."""
+        turn = await self.get(turn_id, owner=owner)
+        written = await self._context.store.written_in_turn(turn)
+        if not written:  # it was cancelled before it started
+            return turn.content, turn.parts
+        texts = [event.content for event in written if event.content]
+        return "\n\n".join(texts), [file for event in written for file in event.parts]
+
     async def ask(
         self,
         key: str,
@@ -88,6 +103,7 @@ class TurnsApi:
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        replaces: str | None = None,
         request: Request | None = None,
     ) -> AsyncGenerator[Event | LiveText]:
         """Sends a user's message and yields the events and the live text of its turn, until the turn ends.
@@ -98,7 +114,14 @@ class TurnsApi:
         `NotFound` when the session is deleted.
         """
         admitted = await self.receive(
-            key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata, request=request
+            key,
+            text,
+            parts=parts,
+            owner=owner,
+            when_busy=when_busy,
+            metadata=metadata,
+            replaces=replaces,
+            request=request,
         )
         async with aclosing(self.follow(admitted)) as following:
             async for item in following:
@@ -172,6 +195,11 @@ class TurnsApi:
         turn = await self._context.store.turn(turn_id)
         await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
         return turn
+
+    async def replaced_by(self, turn_id: str, *, owner: Asker = OPERATOR) -> str | None:
+        """Returns the id of the turn that has replaced a turn, or None. Raises `NotFound`."""
+        await self.get(turn_id, owner=owner)
+        return await self._context.store.replaced_by(turn_id)
 
     async def running(self, key: SessionRef, *, owner: Asker = OPERATOR) -> Turn | None:
         """Returns the turn that came through a session and runs now, or None. Raises `NotFound`."""

@@ -39,7 +39,7 @@ from segue.server.schemas import common
 from segue.server.schemas import events as wire_events
 from segue.server.schemas.body import Body
 from segue.server.schemas.events import WireEvent
-from segue.server.schemas.files import WithParts
+from segue.server.schemas.files import Sent
 from segue.times.cron_line import zone_named
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Live"])
@@ -167,7 +167,7 @@ class Unsubscribe(Body):
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
 
 
-class SendMessage(WithParts):
+class SendMessage(Sent):
     type: str = Field(pattern="^message$")
     session: common.Key
     id: str | None = Field(None, min_length=1, max_length=200)
@@ -264,7 +264,8 @@ class LiveConnection:
         await check_may_open(self._kernel, self._caller, self._owner, message.session)
         request = None
         if message.id is not None:
-            told = "\n".join([f"message {message.session}", message.content, *message.file_ids])
+            named = [message.replaces] if message.replaces else []
+            told = "\n".join([f"message {message.session}", message.content, *message.file_ids, *named])
             digest = sha256(told.encode()).hexdigest()
             request = idempotency.Request(
                 owner=self._owner.own, name=f"{message.session} {message.id}", digest=digest
@@ -278,6 +279,7 @@ class LiveConnection:
             parts=message.file_ids,
             owner=self._owner,
             when_busy=message.when_busy,
+            replaces=message.replaces,
             request=request,
         )
         await self._send(

@@ -52,6 +52,7 @@ async def send_message(
         parts=body.file_ids,
         owner=request.owner,
         when_busy=body.when_busy,
+        replaces=body.replaces,
         request=await request.idempotency(idempotency_key),
     )
     if wait:
@@ -82,7 +83,8 @@ async def get_turn(
                 turn = await kernel.wait(QueuedTurn(turn_id=turn.id, session_id=turn.session_id))
         except TimeoutError:
             pass
-    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key)
+    replaced_by = await kernel.turns.replaced_by(turn_id, owner=request.owner)
+    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key, replaced_by=replaced_by)
 
 
 @router.post("/turns/{turn_id}/cancel", summary="Cancel a queued turn", responses=responses(404, 409))

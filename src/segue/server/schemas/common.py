@@ -21,7 +21,7 @@ from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
 from segue.server.schemas.body import Body
-from segue.server.schemas.files import PartOut, WithParts
+from segue.server.schemas.files import PartOut, Sent, WithParts
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
@@ -117,7 +117,7 @@ class ChangeSession(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Travel"}]})
 
 
-class NewTurn(WithParts):
+class NewTurn(Sent):
     """A user's message."""
 
     when_busy: Busy | None = Field(
@@ -317,6 +317,8 @@ class MessageOut(BaseModel):
     delivery: Literal["sent", "failed", "unknown"] | None = Field(
         description="Delivery of an answer through a channel; null until it is decided, or if none is needed."
     )
+    replaces: str | None = Field(description="On the first message of a turn: the turn that it replaces.")
+    replaced_by: str | None = Field(description="The turn that has replaced its turn; show that one instead.")
 
 
 class MessagesOut(BaseModel):
@@ -333,6 +335,7 @@ class FoundMessageOut(BaseModel):
     excerpt: str = Field(description="The text around the first word that was found, on one line.")
     created_at: Moment
     turn_id: str | None
+    replaced_by: str | None = Field(description="The turn that has replaced its turn.")
 
 
 class FoundMessagesOut(BaseModel):
@@ -359,6 +362,8 @@ class TurnOut(BaseModel):
     source: SourceOut | None
     attempt: int
     joined_into: str | None = Field(description="The turn that included this message (`when_busy: inject`).")
+    replaces: str | None = Field(description="The turn that it replaces.")
+    replaced_by: str | None = Field(description="The turn that has replaced it.")
     queued_at: Moment
     started_at: Moment | None
     finished_at: Moment | None

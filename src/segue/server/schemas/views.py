@@ -109,6 +109,8 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         metadata=_trigger_fields(record),
         archived=record.seq <= archived_seq,
         delivery=cast(Any, record.delivery),
+        replaces=record.replaces,
+        replaced_by=record.replaced_by,
     )
 
 
@@ -123,6 +125,7 @@ def found_message(found: FoundMessage) -> FoundMessageOut:
         excerpt=found.excerpt,
         created_at=moment(message.at),
         turn_id=message.turn_id,
+        replaced_by=message.replaced_by,
     )
 
 
@@ -148,7 +151,7 @@ def _trigger_fields(message: Message) -> dict[str, Any]:
     }
 
 
-def turn(record: Turn, session_key: str) -> TurnOut:
+def turn(record: Turn, session_key: str, *, replaced_by: str | None = None) -> TurnOut:
     return TurnOut(
         turn_id=record.id,
         session_key=session_key,
@@ -162,6 +165,8 @@ def turn(record: Turn, session_key: str) -> TurnOut:
         source=source(record.source),
         attempt=record.attempt,
         joined_into=record.joined_into,
+        replaces=record.replaces,
+        replaced_by=replaced_by,
         queued_at=moment(record.queued_at),
         started_at=maybe_moment(record.started_at),
         finished_at=maybe_moment(record.finished_at),

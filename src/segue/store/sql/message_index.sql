@@ -35,7 +35,8 @@ RETURNING seq;
 -- frequent; but then enough of them are among the newest messages, and PostgreSQL looks there first.
 SELECT events.session_id, events.seq, events.type, events.turn_id, events.via_id, events.at, events.role,
        events.content, events.source, events.body,
-       found.position, sessions.account, sessions.user_id, sessions.key, sessions.title
+       found.position, sessions.account, sessions.user_id, sessions.key, sessions.title,
+       (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM (/*lite
       SELECT rowid AS position
       FROM message_terms
