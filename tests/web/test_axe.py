@@ -71,6 +71,7 @@ def test_axe_finds_nothing_on_a_desktop(
     page.get_by_role("textbox", name="Message").fill("remind me today at 00:01 to go")
     expect(page.locator("segue-hint.passed")).to_be_visible()
     found["forms"] = violations(page, axe)
+    page.get_by_label("More about this chat").click()
     page.get_by_role("button", name="Delete chat").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     found["delete"] = violations(page, axe)

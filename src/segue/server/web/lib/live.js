@@ -77,8 +77,9 @@ export class Live extends EventTarget {
     if (this.#held.delete(key)) this.outbox(key).forEach((message) => this.#deliver(message));
   }
 
-  send(session, content) {
-    const message = { id: newId(), session, content, at: new Date().toISOString() };
+  /** `more` may have `parts`, files of the session, and `replaces`, the id of a turn. */
+  send(session, content, more = {}) {
+    const message = { ...more, id: newId(), session, content, at: new Date().toISOString() };
     this.#storage.setItem(OUTBOX + message.id, JSON.stringify(message));
     this.#emit("outbox");
     this.#deliver(message);
@@ -147,9 +148,9 @@ export class Live extends EventTarget {
   }
 
   /** Sends the user's zone too, for a session that has none. */
-  #deliver({ id, session, content }) {
-    if (this.#held.has(session)) return;
-    this.#send({ type: "message", session, content, id, timezone: this.#zone });
+  #deliver({ at, ...message }) {
+    if (this.#held.has(message.session)) return;
+    this.#send({ type: "message", timezone: this.#zone, ...message });
   }
 
   #accepted(event) {
