@@ -18,17 +18,18 @@ export async function imageUrl({ id, media_type }) {
 
 export const downloadUrl = ({ id }) => address(`files/${inPath(id)}`).href;
 
-const UNITS = ["byte", "kilobyte", "megabyte"];
+const MEGABYTE = 2 ** 20;
 
 export function formatSize(bytes) {
-  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  const options = { style: "unit", unit: UNITS[power], maximumFractionDigits: power > 1 ? 1 : 0 };
-  return (bytes / 1024 ** power).toLocaleString(language, options);
+  const large = bytes >= MEGABYTE;
+  const unit = large ? "megabyte" : "kilobyte";
+  const size = large ? bytes / MEGABYTE : Math.ceil(bytes / 1024);
+  return size.toLocaleString(language, { style: "unit", unit, maximumFractionDigits: 1 });
 }
 
 /** Why a file was not stored, in the words of the page. */
 function reason(status, { code, detail } = {}) {
-  if (status === 413 || code === "bad_file") return t("file_too_large");
+  if (status === 413) return t("file_too_large");
   if (code === "too_many_files") return t("files_full");
   if (status >= 500) return t("file_not_stored");
   return status ? (detail ?? t("file_not_stored")) : t("unreachable");

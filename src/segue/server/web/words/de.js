@@ -61,7 +61,7 @@ export default {
   retry: "Erneut versuchen",
   edit_message: "Nachricht bearbeiten",
   earlier_version: "frühere Fassung",
-  show_earlier_version: "Bearbeitet: frühere Fassung zeigen",
+  show_earlier_version: "Frühere Fassung zeigen",
   turn_replaced: "Von dieser Nachricht gibt es schon eine andere Fassung. Dein Text steht im Nachrichtenfeld.",
   not_replaced: "Diese Nachricht lässt sich nicht mehr ändern. Dein Text steht im Nachrichtenfeld.",
   table: "Tabelle",

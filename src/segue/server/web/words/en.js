@@ -62,7 +62,7 @@ export default {
   retry: "Try again",
   edit_message: "Edit message",
   earlier_version: "earlier version",
-  show_earlier_version: "Edited: show the earlier version",
+  show_earlier_version: "Show the earlier version",
   turn_replaced: "Another version of this message exists already. Your text is in the message field.",
   not_replaced: "This message cannot be changed any more. Your text is in the message field.",
   table: "Table",

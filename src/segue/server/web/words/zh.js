@@ -54,7 +54,7 @@ export default {
   retry: "重试",
   edit_message: "编辑消息",
   earlier_version: "旧版本",
-  show_earlier_version: "已编辑：显示旧版本",
+  show_earlier_version: "显示旧版本",
   turn_replaced: "这条消息已有另一个版本。你的文字在输入框中。",
   not_replaced: "这条消息已无法更改。你的文字在输入框中。",
   table: "表格",
