@@ -51,6 +51,8 @@ def message(data: JSON) -> Message:
         source=source(data["source"]),
         prompt_ref=data["metadata"].get("cron_prompt_ref"),
         delivery=data["delivery"],
+        replaces=data["replaces"],
+        replaced_by=data["replaced_by"],
     )
 
 
