@@ -5,7 +5,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Dialog, Page, Route, expect
+from playwright.sync_api import Dialog, FilePayload, Page, Route, expect
 
 from tests.eventually import eventually_blocking
 from tests.server.hostile_files import CONTENTS, HTML, NAMES, SVG
@@ -46,8 +46,8 @@ def test_a_picture_and_a_file_are_sent_and_shown(server: Served, open_page: Open
         page.get_by_role("button", name="Attach files").click()
     chosen.value.set_files(
         [
-            {"name": "cat.png", "mimeType": "image/png", "buffer": CAT},
-            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Feed it."},
+            FilePayload(name="cat.png", mimeType="image/png", buffer=CAT),
+            FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"Feed it."),
         ]
     )
     assert tray(page) == ["cat.png", "notes.txt"]
@@ -107,6 +107,22 @@ def test_an_edited_message_keeps_its_files(server: Served, open_page: Open) -> N
     page.keyboard.press("Enter")
     expect(page.locator("segue-turn .answer .text")).to_have_text("You said: second")
     expect(page.locator("segue-past > segue-turn .thumbnail")).to_have_count(1)
+
+
+def test_a_message_that_was_refused_keeps_its_files(server: Served, open_page: Open) -> None:
+    page = opened(server, open_page, "returned")
+    give(page, [("cat.png", "image/png", CAT)])
+    assert tray(page) == ["cat.png"]
+    page.evaluate(
+        "Object.keys(localStorage).filter((it) => it.includes('segue.files')).forEach((it) => "
+        'localStorage.setItem(it, localStorage[it].replace(/"id":"[^"]+/, \'"id":"gone\')))'
+    )
+    page.reload()
+    expect(page.locator("segue-files .file-name")).to_have_text(["cat.png"])
+    send(page, "What is this?")
+    expect(page.locator(".toast.bad")).to_contain_text("there is no file gone")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("What is this?")
+    assert tray(page) == ["cat.png"]
 
 
 def test_files_of_an_answer_are_shown_like_those_of_a_question(server: Served, open_page: Open) -> None:

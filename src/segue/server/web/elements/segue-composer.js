@@ -108,6 +108,7 @@ class Composer extends Part {
   /** A refused message goes back into the field. */
   #refused({ message, detail, code }) {
     if (!message) return;
+    this.files.putBack?.(message);
     toast(message.replaces ? t(code === "turn_replaced" ? code : "not_replaced") : detail, { bad: true });
     if (message.session === this.#chat?.key && !this.field.value) this.fill(message.content);
     else draft.keep(message.session, message.content);

@@ -1,7 +1,7 @@
 // Files that are about to be sent: chosen, dropped or pasted, uploaded at once, and removable until then.
 
 import { h, icon, Part, t } from "../lib/dom.js";
-import { formatSize, imageUrl, isShown, upload } from "../lib/files.js";
+import { formatSize, isShown, showImage, upload } from "../lib/files.js";
 import { markUsed } from "../lib/route.js";
 
 const MOST = 20;
@@ -11,9 +11,10 @@ const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 /** The files of each conversation, also while another one is open. */
 const waiting = new Map();
 
+const itemsOf = (parts) => parts.map((part) => ({ name: part.name, size: part.size, part }));
+
 /** Files that were uploaded before the page was reloaded. */
-const restored = (key) =>
-  JSON.parse(localStorage.getItem(stored(key)) ?? "[]").map((part) => ({ name: part.name, size: part.size, part }));
+const restored = (key) => itemsOf(JSON.parse(localStorage.getItem(stored(key)) ?? "[]"));
 
 class Files extends Part {
   #chat = null;
@@ -80,6 +81,12 @@ class Files extends Part {
     this.#say("");
     this.#changed();
     return parts;
+  }
+
+  /** The files of a message that the server refused. */
+  putBack({ session, parts = [] }) {
+    waiting.set(session, [...(waiting.get(session) ?? []), ...itemsOf(parts)]);
+    if (session === this.#chat.key) this.#changed();
   }
 
   #dragged(event, talk) {
@@ -155,13 +162,7 @@ class Files extends Part {
 function picture(part) {
   if (!part || !isShown(part)) return null;
   const image = h("img", { alt: "" });
-  imageUrl(part)
-    .then((url) => {
-      image.onload = () => URL.revokeObjectURL(url);
-      image.onerror = () => image.replaceWith(icon("file"));
-      image.src = url;
-    })
-    .catch(() => image.replaceWith(icon("file")));
+  showImage(image, part, () => image.replaceWith(icon("file")));
   return image;
 }
 

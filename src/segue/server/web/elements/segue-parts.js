@@ -1,19 +1,11 @@
 // The files of a message: images as thumbnails, others as chips to download.
 
 import { h, icon, Part, t } from "../lib/dom.js";
-import { downloadUrl, formatSize, imageUrl, isShown } from "../lib/files.js";
+import { downloadUrl, formatSize, isShown, showImage } from "../lib/files.js";
 
 class Parts extends Part {
-  #urls = [];
-
   set parts(parts) {
     if (this.differs(parts.map(({ id }) => id))) this.replaceChildren(...parts.map((part) => this.#part(part)));
-  }
-
-  enter() {
-    this.on(this.lifetime.signal, "abort", () => {
-      for (const url of this.#urls.splice(0)) URL.revokeObjectURL(url);
-    });
   }
 
   #part(part) {
@@ -25,22 +17,14 @@ class Parts extends Part {
     const picture = h("img", { alt: part.name, title: part.name });
     const button = h(
       "button.thumbnail",
-      { "aria-label": t("show_image", { name: part.name }), onclick: () => this.#enlarge(part, picture.src) },
+      { "aria-label": t("show_image", { name: part.name }), onclick: () => this.#enlarge(part) },
       picture,
     );
-    const giveUp = () => button.replaceWith(chip(part));
-    const load = async () => {
-      const url = await imageUrl(part).catch(giveUp);
-      if (!url) return;
-      this.#urls.push(url);
-      picture.addEventListener("error", giveUp);
-      picture.src = url;
-    };
     const near = new IntersectionObserver(
       ([{ isIntersecting }]) => {
         if (!isIntersecting) return;
         near.disconnect();
-        load();
+        showImage(picture, part, () => button.replaceWith(chip(part)));
       },
       { rootMargin: "600px" },
     );
@@ -48,17 +32,19 @@ class Parts extends Part {
     return button;
   }
 
-  #enlarge(part, url) {
+  #enlarge(part) {
+    const picture = h("img", { alt: part.name });
     const close = h("button.icon-button", { named: t("close"), onclick: () => dialog.close() }, icon("close"));
     const dialog = h(
       "dialog.picture",
       { "aria-label": part.name, onclick: ({ target }) => target === dialog && dialog.close() },
-      h("img", { src: url, alt: part.name }),
+      picture,
       h("footer", chip(part), close),
     );
     dialog.addEventListener("close", () => dialog.remove());
     this.append(dialog);
     dialog.showModal();
+    showImage(picture, part, () => dialog.close());
   }
 }
 

@@ -9,11 +9,21 @@ const SHOWN = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export const isShown = ({ type, media_type }) => type === "image" && SHOWN.has(media_type);
 
-/** An image as a URL that is valid until it is revoked. Whatever the bytes are, they are taken as an image. */
-export async function imageUrl({ id, media_type }) {
-  const response = await fetch(address(`files/${inPath(id)}`));
-  if (!response.ok) throw new Problem(response.status, response.statusText);
-  return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: media_type }));
+/** Shows a file in an `img`: whatever the bytes are, they are taken as an image. `giveUp`: it is none, or is gone. */
+export async function showImage(image, { id, media_type }, giveUp) {
+  try {
+    const response = await fetch(address(`files/${inPath(id)}`));
+    if (!response.ok) return giveUp();
+    const url = URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: media_type }));
+    image.onload = () => URL.revokeObjectURL(url);
+    image.onerror = () => {
+      URL.revokeObjectURL(url);
+      giveUp();
+    };
+    image.src = url;
+  } catch {
+    giveUp();
+  }
 }
 
 export const downloadUrl = ({ id }) => address(`files/${inPath(id)}`).href;
