@@ -97,8 +97,8 @@ async def test_a_worker_killed_in_a_turn_that_replaces_another_leaves_one_versio
     database_url: str, tmp_path: Path, point: Point
 ) -> None:
     async with processes(database_url, tmp_path, lease=LEASE) as doomed, doomed.successor() as kernel:
-        async with running(kernel):
-            first = await kernel.wait(await kernel.receive("web:1", "answer"))
+        async with doomed.successor("first") as earlier, running(earlier):
+            first = await earlier.wait(await earlier.receive("web:1", "answer"))
         worker = doomed.start(point=point, runners=0)
         await doomed.ready(worker)
         admitted = await kernel.receive("web:1", "tool", replaces=first.id)
