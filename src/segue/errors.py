@@ -41,6 +41,11 @@ SegueError
 │   ├── NotPrivateChat   messages are scheduled in chats with one person only
 │   ├── SessionHasJobs   the session still owns jobs; they are in `.jobs`
 │   ├── DaysInUse        jobs use the set of working days; their ids are in `.jobs`
+│   ├── CannotReplace    the turn cannot be replaced by another one
+│   │   ├── TurnNotEnded   it waits or runs
+│   │   ├── TurnScheduled  a job started it
+│   │   ├── TurnReplaced   another turn replaces it already
+│   │   └── TurnArchived   it is in an archive, whose summary a model is given
 │   ├── TurnEnded        too late to tell: the turn has ended
 │   ├── NotInTurn        the caller is not an agent, nor a task that one started
 │   └── AlreadyStarted   too late to cancel: it is running, or it has ended
@@ -256,6 +261,28 @@ class TooManyJobs(Conflict):
 
 class TooManyFiles(Conflict):
     code = "too_many_files"
+
+
+class CannotReplace(Conflict):
+    """The turn cannot be replaced by another one."""
+
+    code = "cannot_replace"
+
+
+class TurnNotEnded(CannotReplace):
+    code = "turn_not_ended"
+
+
+class TurnScheduled(CannotReplace):
+    code = "turn_scheduled"
+
+
+class TurnReplaced(CannotReplace):
+    code = "turn_replaced"
+
+
+class TurnArchived(CannotReplace):
+    code = "turn_archived"
 
 
 class TurnEnded(Conflict):

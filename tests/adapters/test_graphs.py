@@ -27,8 +27,8 @@ def graph(node: Any, saver: InMemorySaver, **compiled: Any) -> Graph:
     return made.compile(checkpointer=saver, **compiled)
 
 
-async def ask(kernel: Kernel, text: str) -> Turn:
-    admitted = await kernel.receive("web:anna", text)
+async def ask(kernel: Kernel, text: str, replaces: str | None = None) -> Turn:
+    admitted = await kernel.receive("web:anna", text, replaces=replaces)
     await quiet(kernel)
     return await kernel.turns.get(admitted.turn_id)
 
@@ -40,6 +40,24 @@ async def test_a_question_of_a_node_is_answered_by_the_next_message() -> None:
         answered = await ask(kernel, "blue")
     assert (asked.outcome, asked.reply) == (Outcome.ASKED, "Which colour?")
     assert (answered.outcome, answered.reply) == (Outcome.OK, "Painted blue.")
+
+
+async def test_a_replaced_turn_leaves_the_thread() -> None:
+    agent = adapt(graph(paint, InMemorySaver()), tools=())
+    async with Kernel("sqlite://:memory:", agent=agent) as kernel:
+        first = await ask(kernel, "Paint it.")
+        again = await ask(kernel, "Paint it blue.", replaces=first.id)
+        last = await ask(kernel, "And once more.")
+    assert again.reply == "Painted after 1 messages."
+    assert last.reply == "Painted after 3 messages."
+
+
+async def test_a_replaced_question_is_not_answered() -> None:
+    agent = adapt(graph(ask_colour, InMemorySaver()), tools=())
+    async with Kernel("sqlite://:memory:", agent=agent) as kernel:
+        first = await ask(kernel, "Paint it.")
+        again = await ask(kernel, "Paint the door.", replaces=first.id)
+    assert (again.outcome, again.reply) == (Outcome.ASKED, "Which colour?")
 
 
 async def test_a_breakpoint_asks_whether_to_continue() -> None:

@@ -1,5 +1,7 @@
 """`segue chat` in a terminal: what is scheduled, commands, and Markdown."""
 
+import json
+
 from segue.testing.scripted_provider import ScriptedProvider, says
 from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_D, chatting
@@ -18,6 +20,7 @@ async def test_it_shows_what_is_scheduled_and_has_commands(segue: Segue) -> None
             ("/help", "/stop  stops the turn that is running here"),
             ("/jobs", "09:00  monitor"),
             ("/stop", "No turn is running."),
+            ("/retry", "there is no message to ask again; write one"),
             ("/frobnicate", "There is no command /frobnicate; /help lists them."),
         ):
             await terminal.see("> ")
@@ -28,6 +31,27 @@ async def test_it_shows_what_is_scheduled_and_has_commands(segue: Segue) -> None
         assert await terminal.end() == 0
     listed = await segue("sessions", "show", KEY)
     assert "/help" not in listed.out, "no command was sent to the agent"
+
+
+async def test_retry_asks_the_last_message_again(segue: Segue) -> None:
+    async with chatting(segue) as terminal:
+        await terminal.see("> ")
+        terminal.type("Good morning\n")
+        await terminal.see("> ")
+        terminal.type("/retry\n")
+        await terminal.see("> ")
+        terminal.type(CTRL_D)
+        assert await terminal.end() == 0
+    exported = (await segue("sessions", "export", KEY, "--format", "json")).out
+    lines = [json.loads(line) for line in exported.splitlines()]
+    assert [(line["role"], line["replaced_by"] is None) for line in lines] == [
+        ("user", False),
+        ("assistant", False),
+        ("user", True),
+        ("assistant", True),
+    ]
+    assert lines[2]["content"] == "Good morning"
+    assert lines[2]["replaces"] == lines[0]["turn_id"]
 
 
 async def test_markdown_is_styled_when_a_streamed_line_is_complete(

@@ -46,6 +46,22 @@ async def test_a_message_becomes_a_turn_with_an_answer(
     assert await face.messages(KEY, after=messages[-1].seq) == []
 
 
+async def test_a_turn_is_replaced_by_an_edit_or_a_retry(
+    face: Any, agent: ScriptedAgent, database_url: str
+) -> None:
+    agent.script("Hello Ann", "Hello Anna", "Hi Anna")
+    first = await face.wait(await face.receive(KEY, "I am Ann"))
+    second = await face.wait(await face.receive(KEY, "I am Anna", replaces=first.id))
+    third = await face.wait(await face.receive(KEY, "", replaces=second.id))
+    assert (third.content, third.replaces, third.reply) == ("I am Anna", second.id, "Hi Anna")
+    messages = await face.messages(KEY)
+    assert [each.replaced_by for each in messages[::2]] == [second.id, third.id, None]
+    with pytest.raises((errors.TurnReplaced, Refusal)) as refused:
+        await face.receive(KEY, "I am Annie", replaces=first.id)
+    error: Any = refused.value
+    assert error.code == "turn_replaced"
+
+
 async def test_a_session_is_opened_once_changed_listed_and_deleted(face: Any) -> None:
     opened = await face.sessions.open(KEY, title="Home", timezone="Europe/Berlin", metadata={"a": [1]})
     assert (opened.created, opened.session.title) == (True, "Home")

@@ -90,6 +90,31 @@ async def test_a_worker_killed_in_unified_mode_leaves_one_end_in_both_logs(
         assert not await kernel.audit()
 
 
+@pytest.mark.parametrize(
+    "point", [Point.BEFORE_THE_CLAIM_COMMITS, Point.AFTER_THE_CLAIM_COMMITS, Point.INSIDE_THE_END]
+)
+async def test_a_worker_killed_in_a_turn_that_replaces_another_leaves_one_version(
+    database_url: str, tmp_path: Path, point: Point
+) -> None:
+    async with processes(database_url, tmp_path, lease=LEASE) as doomed, doomed.successor() as kernel:
+        async with doomed.successor("first") as earlier, running(earlier):
+            first = await earlier.wait(await earlier.receive("web:1", "answer"))
+        worker = doomed.start(point=point, runners=0)
+        await doomed.ready(worker)
+        admitted = await kernel.receive("web:1", "tool", replaces=first.id)
+        await _all_die(doomed, [worker])
+        started = point is not Point.BEFORE_THE_CLAIM_COMMITS
+        assert await kernel.turns.replaced_by(first.id) == (admitted.turn_id if started else None)
+        async with running(kernel):
+            turn = await kernel.wait(admitted)
+        assert (turn.state, turn.outcome, turn.attempt) == ENDS[point]
+        standing = [message.content for message in await kernel.log.newest("web:1")]
+        assert standing[0] == "tool"
+        assert len(standing) == 2
+        assert await kernel.turns.replaced_by(first.id) == turn.id
+        assert not await kernel.audit()
+
+
 async def _kill_in_pairs(doomed: Processes, kernel: Kernel, point: Point, key: str) -> None:
     go, over = doomed.gate(), doomed.gate()
     work = f"wait {over}" if point is Point.DURING_A_RENEWAL else "tool"

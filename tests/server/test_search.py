@@ -34,7 +34,7 @@ async def test_a_message_is_found_after_its_turn(http: httpx2.AsyncClient, agent
         "session_key": "web:anna",
         "session_title": "Did we roll back?",
         "excerpt": "The **rollback** is done.",
-        **{name: log[1][name] for name in ("id", "seq", "role", "created_at", "turn_id")},
+        **{name: log[1][name] for name in ("id", "seq", "role", "created_at", "turn_id", "replaced_by")},
     }
 
 

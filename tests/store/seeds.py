@@ -50,6 +50,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO replaced_turns (turn_id, replaced_by, session_id)
+    SELECT 'turn-' || n, 'turn-' || (n + 1), 'session-' || n
+    FROM numbers
+    """,
+    """
     INSERT INTO files (id, session_id, name, media_type, size, created_at)
     SELECT 'file-' || n, 'session-' || n, 'cat.png', 'image/png', 1, n
     FROM numbers

@@ -33,6 +33,7 @@ TURN: Params = {
     "brief": None,
     "call": None,
     "source": "{}",
+    "replaces": None,
     "joins": 0,
     "waits": 1,
     "retries": 2,

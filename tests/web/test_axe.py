@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web.attached import give, png
 from tests.web.conftest import Served
 from tests.web.test_future import automation, recall
 from tests.web.test_login import OPERATOR, address
@@ -71,6 +72,7 @@ def test_axe_finds_nothing_on_a_desktop(
     page.get_by_role("textbox", name="Message").fill("remind me today at 00:01 to go")
     expect(page.locator("segue-hint.passed")).to_be_visible()
     found["forms"] = violations(page, axe)
+    page.get_by_label("More about this chat").click()
     page.get_by_role("button", name="Delete chat").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     found["delete"] = violations(page, axe)
@@ -102,6 +104,47 @@ def test_axe_finds_nothing_at_a_question(server: Served, open_page: Open, axe: s
         expect(page.locator("segue-question.open")).to_be_visible()
         expect(page.locator("segue-question.answered").first).to_be_visible()
         assert report({"question": violations(page, axe)}) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_files_versions_and_search(
+    server: Served, open_page: Open, axe: str, scheme: str
+) -> None:
+    key = server.session(f"websocket:axe-files-{scheme}", title="Files")
+    first = server.say(key, "the flamingo is grey")["turn_id"]
+    again = {"content": "the flamingo is pink", "replaces": first}
+    server.call("POST", f"sessions/{key}/turns?wait=20", again)
+    server.wait_for("messages/search?query=flamingo", lambda answer: answer["messages"])
+    for size in (DESKTOP, PHONE):
+        page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **size)
+        page.evaluate("customElements.whenDefined('segue-files').then(() => true)")
+        page.get_by_text("Show the earlier version").click()
+        expect(page.locator("segue-versions segue-turn")).to_be_visible()
+        give(page, [("cat.png", "image/png", png()), ("notes.txt", "text/plain", b"x")])
+        expect(page.locator("segue-files li")).to_have_count(2)
+        expect(page.locator("segue-files progress")).to_have_count(0)
+        found = {"tray": violations(page, axe)}
+        page.get_by_role("textbox", name="Message").press("Enter")
+        expect(page.locator("segue-turn .thumbnail img").last).to_have_js_property("naturalWidth", 240)
+        expect(page.locator("segue-turn.running")).to_have_count(0)
+        page.get_by_role("button", name="Edit message").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("segue-rewrite textarea")).to_be_focused()
+        found["edit"] = violations(page, axe)
+        page.keyboard.press("Escape")
+        page.locator(".thumbnail").first.click()
+        expect(page.get_by_role("dialog", name="cat.png")).to_be_visible()
+        found["picture"] = violations(page, axe)
+        page.keyboard.press("Escape")
+        page.get_by_label("More about this chat").click()
+        found["menu"] = violations(page, axe)
+        page.keyboard.press("Escape")
+        page.locator(".scroll").focus()
+        page.keyboard.press("f")
+        page.get_by_role("searchbox", name="Search messages").fill("flamingo")
+        expect(page.get_by_role("dialog").locator("mark").first).to_be_visible()
+        found["search"] = violations(page, axe)
+        assert report(found) == ""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -17,6 +17,7 @@ Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
 
 KEY = "the-long-key-of-ada"
+BEN = "the-long-key-of-ben"
 OPERATOR = "the-long-key-of-the-operator"
 
 
@@ -24,6 +25,7 @@ OPERATOR = "the-long-key-of-the-operator"
 def address(tmp_path: Path) -> Iterator[str]:
     keys = [
         {"key": KEY, "account": "one", "user": "ada", "role": "user"},
+        {"key": BEN, "account": "one", "user": "ben", "role": "user"},
         {"key": OPERATOR, "account": "one", "user": "grace", "role": "admin"},
     ]
     process = subprocess.Popen(

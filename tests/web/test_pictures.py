@@ -119,6 +119,7 @@ def test_deleting_lists_the_automations(own_server: Served, open_page: Open, pic
     server.say(key, "Is the build green?")
     automation(server, key, "daily monitor", "0 9 * * 1-5")
     page = open_page(server.at(key))
+    page.get_by_label("More about this chat").click()
     page.get_by_role("button", name="Delete chat").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("daily monitor")

@@ -158,6 +158,7 @@ def test_deleting_counts_archived_messages_and_names_what_is_pending(server: Ser
     server.write(key, 2)
     recall(server, key, seconds=900)
     page = open_page(server.at(key))
+    page.get_by_label("More about this chat").click()
     page.get_by_role("button", name="Delete chat").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Its 8 messages will be deleted permanently.")

@@ -141,6 +141,7 @@ def test_deleting_a_chat_with_automations_needs_a_second_confirmation(
     job = {"name": "daily monitor", "message": "look", "schedule": "0 9 * * *"}
     server.call("POST", f"sessions/{key}/automations", job)
     page = open_page(server.at(key))
+    page.get_by_label("More about this chat").click()
     page.get_by_role("button", name="Delete chat").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Its 2 messages will be deleted permanently.")

@@ -119,7 +119,8 @@ class ClaudeAgent:
         pending: Mapping[str, Any] | None,
     ) -> tuple[ClaudeSDKClient, Mapping[str, Any] | None]:
         """Start Claude Code; return with it what its session has seen, None for a new session."""
-        seen = turn.saved.get(_STATE)
+        # Claude Code's own session has the turn that this one replaces.
+        seen = turn.saved.get(_STATE) if turn.replaces is None else None
         session = pending or seen
         fork = pending is None and session is not None
         if session is not None:

@@ -33,11 +33,19 @@ FRAMEWORK = Framework(adapter="segue.adapters.langgraph", package="langgraph", l
 
 with FRAMEWORK.imported():
     from langchain_core.callbacks import AsyncCallbackHandler
-    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        HumanMessage,
+        RemoveMessage,
+        SystemMessage,
+        ToolMessage,
+    )
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.errors import GraphBubbleUp
+    from langgraph.graph.message import REMOVE_ALL_MESSAGES
     from langgraph.pregel import Pregel
     from langgraph.types import Command, Interrupt, StateSnapshot
 
@@ -115,6 +123,10 @@ class _Thread:
         pending = self._turn.resumed.state.get(_STATE) if self._turn.resumed else None
         if pending is not None and (pending["interrupts"] or is_approved(self._turn)):
             return await self._resume(pending)
+        if self._kept and self._turn.replaces is not None and await self._state() is not None:
+            # The thread has the turn that this one replaces: begin its history again.
+            messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *await _new_messages(self._turn)]
+            return {"messages": messages}, self._config()
         seen = self._turn.saved.get(_STATE) if self._kept else None
         if seen is None or await self._state(seen["checkpoint_id"]) is None:
             return {"messages": await _new_messages(self._turn)}, self._config()

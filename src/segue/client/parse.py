@@ -57,6 +57,8 @@ def message(data: JSON) -> Message:
         delivery=data["delivery"],
         outcome=data["outcome"],
         undelivered=data["undelivered"],
+        replaces=data["replaces"],
+        replaced_by=data["replaced_by"],
         parts=files_from_json(data["parts"]),
     )
 
@@ -118,6 +120,8 @@ def turn(data: JSON) -> records.RemoteTurn:
         content=data["content"],
         source=source(data["source"]),
         joined_into=data["joined_into"],
+        replaces=data["replaces"],
+        replaced_by=data["replaced_by"],
         attempt=data["attempt"],
         queued_at=ms(data["queued_at"]),
         started_at=maybe_ms(data["started_at"]),

@@ -103,6 +103,10 @@ class RemoteTurn:
     content: str
     source: Source | None
     joined_into: str | None
+    replaces: str | None
+    """The turn that it replaces."""
+    replaced_by: str | None
+    """The turn that has replaced it."""
     attempt: int
     queued_at: int
     started_at: int | None

@@ -25,13 +25,14 @@ class ClientReplies:
         parts: Sequence[FileRef] = (),
         reply_to: str | None = None,
         when_busy: WhenBusy | str | None = None,
+        replaces: str | None = None,
         idempotency_key: str | None = None,
     ) -> RemoteQueuedTurn | RemoteControl:
         """Sends a user's message: an order to a job is done at once, any other message becomes a turn.
 
         Works as `kernel.replies.take` does. Raises what `receive` raises.
         """
-        body = turn_body(text, parts, reply_to, when_busy)
+        body = turn_body(text, parts, reply_to, when_busy, replaces)
         data = (
             await self._transport.create(
                 "sessions", check_key(key), "turns", body=body, idempotency_key=idempotency_key
@@ -43,13 +44,18 @@ class ClientReplies:
 
 
 def turn_body(
-    text: str, parts: Sequence[FileRef], reply_to: str | None, when_busy: WhenBusy | str | None
+    text: str,
+    parts: Sequence[FileRef],
+    reply_to: str | None,
+    when_busy: WhenBusy | str | None,
+    replaces: str | None,
 ) -> dict[str, object]:
     """The body of a request that sends a user's message."""
-    if not parts:
+    if text or (not parts and replaces is None):
         check_text(text, "a message")
     check_when_busy(when_busy)
-    given = {"reply_to": reply_to, "when_busy": None if when_busy is None else str(when_busy)}
+    mode = None if when_busy is None else str(when_busy)
+    given = {"reply_to": reply_to, "when_busy": mode, "replaces": replaces}
     return {"content": text, "parts": part_bodies(parts)} | {
         name: value for name, value in given.items() if value is not None
     }

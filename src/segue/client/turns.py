@@ -36,15 +36,17 @@ class ClientTurns:
         parts: Sequence[FileRef] = (),
         reply_to: str | None = None,
         when_busy: WhenBusy | str | None = None,
+        replaces: str | None = None,
         idempotency_key: str | None = None,
     ) -> RemoteQueuedTurn:
         """Sends a user's message, which becomes a turn of its session; a missing session is made.
 
         `parts` are files of the session (`files.add`) or their ids. `reply_to` is the id of the message that
-        it answers. Raises `BadKey`, `BadText`, `BadSetting`, `UnknownMessage`; `NotFound` for a file of
-        another session; `SessionBusy` with `when_busy="reject"`.
+        it answers. `replaces` is the id of a turn whose place it takes; with it, an empty text repeats what
+        the user wrote there. Raises `BadKey`, `BadText`, `BadSetting`, `UnknownMessage`; `CannotReplace`;
+        `NotFound` for a file of another session; `SessionBusy` with `when_busy="reject"`.
         """
-        body = turn_body(text, parts, reply_to, when_busy) | {"as_turn": True}
+        body = turn_body(text, parts, reply_to, when_busy, replaces) | {"as_turn": True}
         answer = await self._transport.create(
             "sessions", check_key(key), "turns", body=body, idempotency_key=idempotency_key
         )
@@ -56,7 +58,9 @@ class ClientTurns:
         text: str,
         *,
         parts: Sequence[FileRef] = (),
+        reply_to: str | None = None,
         when_busy: WhenBusy | str | None = None,
+        replaces: str | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncGenerator[Event | LiveText]:
         """Sends a user's message and yields the events and the live text of its turn, until the turn ends.
@@ -65,7 +69,13 @@ class ClientTurns:
         """
         session = await self._sessions.find(check_key(key))
         queued = await self.receive(
-            key, text, parts=parts, when_busy=when_busy, idempotency_key=idempotency_key
+            key,
+            text,
+            parts=parts,
+            reply_to=reply_to,
+            when_busy=when_busy,
+            replaces=replaces,
+            idempotency_key=idempotency_key,
         )
         turn = await self.get(queued.turn_id)
         if _never_started(turn):

@@ -79,7 +79,7 @@ def _scope(asker: Asker, session: Session | None) -> str:
 
 
 def _found(row: Row, words: list[str]) -> FoundMessage:
-    message = message_of(rows.event(row))
+    message = message_of(rows.event_with_replacement(row))
     assert message is not None  # only messages are indexed
     return FoundMessage(
         message=message,

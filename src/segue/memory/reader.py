@@ -48,7 +48,8 @@ class MemoryReader:
     async def log(self, session_id: str, *, after: int, until: int = _ALL, limit: int = _ALL) -> list[Event]:
         """The messages, and the starts and ends of turns, in the order of the log."""
         params: Params = {"session_id": session_id, "after": after, "until": until, "limit": limit}
-        return [rows.event(row) for row in await self._database.read(queries.events.between, params)]
+        found = await self._database.read(queries.events.between, params)
+        return [rows.event_with_replacement(row) for row in found]
 
     async def newest(self, session_id: str, *, after: int, before: int | None, limit: int) -> list[Event]:
         """The newest events of `log`."""

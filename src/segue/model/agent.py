@@ -182,6 +182,9 @@ class OpenTurn:
     """In the user's first turn after a `Waiting`: the question that it answers. None in any other turn."""
     stopping: threading.Event
     """Set when the turn is stopped or has ended: an agent that works in a thread must then return."""
+    replaces: str | None
+    """The turn that it replaces, whose messages `history` leaves out. A framework that keeps its own history
+    must start again from `history`."""
     _history: Callable[[int, bool], Awaitable[list[Message]]]
     _joined: Callable[[], Awaitable[list[Message]]]
     _outside: Callable[[int], Awaitable[list[Message]]]

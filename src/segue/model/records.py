@@ -305,6 +305,8 @@ class Turn:
     """The files that the user sent with it."""
     reserved: Estimate | None = None
     """What its run reserved of budgets; None for a turn that draws on none."""
+    replaces: str | None = None
+    """The turn that it replaces: a message that was edited, or an answer that is tried again."""
 
     @property
     def chat_id(self) -> str | None:

@@ -56,6 +56,10 @@ class Message:
     note: Note | None = None
     """In a turn's history, on messages that are not in the session: the summary before the first message,
     and the memories for this question after the last."""
+    replaces: str | None = None
+    """On the first message of a turn: the turn that it replaces."""
+    replaced_by: str | None = None
+    """The turn that has replaced its turn. The message stays in the log, and no model is given it."""
 
     @property
     def tokens(self) -> int:
@@ -78,11 +82,16 @@ def message_of(event: Event) -> Message | None:
         outcome=event.body.get("outcome"),
         undelivered=event.body.get("undelivered"),
         parts=event.parts,
+        replaces=event.body.get("replaces"),
+        replaced_by=event.body.get("replaced_by"),
     )
 
 
 def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
-    """The messages of events in log order, with those from outside a turn moved behind it."""
+    """The messages of events in log order, with those from outside a turn moved behind it.
+
+    Those of a turn that was replaced are left out.
+    """
     open_turn: str | None = None
     outside: list[Message] = []
     for event in events:
@@ -92,7 +101,7 @@ def in_context_order(events: Iterable[Event]) -> Iterator[Message]:
             outside = []
             open_turn = event.turn_id
         message = message_of(event)
-        if message is not None:
+        if message is not None and message.replaced_by is None:
             if open_turn is not None and event.turn_id != open_turn:
                 outside.append(message)
             else:

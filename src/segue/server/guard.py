@@ -42,7 +42,7 @@ _HEADERS = tuple(
     (name.encode(), value.encode())
     for name, value in {
         "content-security-policy": (
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
             "font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
             "base-uri 'none'; frame-ancestors 'none'"
         ),

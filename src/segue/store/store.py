@@ -203,11 +203,21 @@ class Store(Queues):
         params: Params = {"session_id": session_id, "turn_id": turn_id}
         return number(await self.database.read(queries.events.start_of_turn, params), "seq")
 
+    async def written_in_turn(self, turn: Turn) -> list[Event]:
+        """What the user wrote in a turn: its message, and those that joined it."""
+        params: Params = {"session_id": turn.session_id, "turn_id": turn.id}
+        return [rows.event(row) for row in await self.database.read(queries.events.of_user_in_turn, params)]
+
+    async def replaced_by(self, turn_id: str) -> str | None:
+        """The turn that has replaced a turn."""
+        found = await self.database.read(queries.replaced_turns.by_turn, {"turn_id": turn_id})
+        return found[0]["replaced_by"] if found else None
+
     async def newest_events(self, session_id: str, *, before: int, limit: int) -> list[Event]:
         """The newest messages, turn starts and turn ends before a number, in the order of the log."""
         params: Params = {"session_id": session_id, "before": before, "limit": limit}
         result = await self.database.read(queries.events.newest, params)
-        return [rows.event(row) for row in reversed(result)]
+        return [rows.event_with_replacement(row) for row in reversed(result)]
 
     async def tool_events(self, session_id: str, *, after: int, before: int) -> list[Event]:
         """The beginnings and ends of tool calls between two numbers."""

@@ -52,10 +52,18 @@ class ChatClient:
             self._listening = False
             await self._notify()
 
-    async def say(self, text: str) -> Turn:
+    async def retry(self) -> Turn:
+        """Ask the user's last message again, in place of its turn, as `say` does. Raises `NotFound`."""
+        turns = await self._kernel.turns.list(self._key, owner=self._owner)
+        last = next((turn for turn in turns if turn.source is None), None)
+        if last is None:
+            raise NotFound("there is no message to ask again; write one")
+        return await self.say("", replaces=last.joined_into or last.id)
+
+    async def say(self, text: str, *, replaces: str | None = None) -> Turn:
         """Send a message and return its turn when the turn has ended and its events were displayed."""
         self._turn_id = None
-        admitted = await self._kernel.receive(self._key, text, owner=self._owner)
+        admitted = await self._kernel.receive(self._key, text, owner=self._owner, replaces=replaces)
         self._display.expect(admitted.turn_id, admitted.position)
         self._turn_id = admitted.turn_id
         await self._notify()

@@ -2,17 +2,18 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import count
+from typing import Any
 
 import typer
 
 from segue.cli.chat.background import Background
 from segue.cli.chat.conversation import ChatClient, ChatDisplay
 from segue.cli.chat.screen import Screen
-from segue.cli.chat.slash_commands import SlashCommands
+from segue.cli.chat.slash_commands import RETRY, SlashCommands
 from segue.cli.support.output import print_json_line, printable
 from segue.cli.support.timezone import terminal_zone
 from segue.errors import SegueError
@@ -36,9 +37,10 @@ def in_terminal(background: Background, key: str, owner: Asker, *, model: str | 
         commands.show_scheduled()
         screen.note(f"{key}, with {model or 'the offline model'}. /help lists commands, Ctrl-D leaves.")
         for text in _lines_typed(screen):
-            if commands.run(text):
+            if text != RETRY and commands.run(text):
                 continue
-            if not _send_and_wait(background, client, screen, text):
+            asking = client.retry() if text == RETRY else client.say(text)
+            if not _wait_for_answer(background, client, screen, asking):
                 return
 
 
@@ -71,11 +73,13 @@ def _lines_typed(screen: Screen) -> Iterator[str]:
             yield text
 
 
-def _send_and_wait(background: Background, client: ChatClient, screen: Screen, text: str) -> bool:
+def _wait_for_answer(
+    background: Background, client: ChatClient, screen: Screen, asking: Coroutine[Any, Any, Turn]
+) -> bool:
     """Send a message and wait for the end of the answer. Returns False if the user wants to leave."""
     with _ctrl_c_stops(background, client):
         try:
-            sending = background.start(client.say(text))
+            sending = background.start(asking)
             if sending.result().started_at is None:
                 screen.note("(cancelled)")
         except SegueError as error:

@@ -1,4 +1,4 @@
-"""Commands that a user types in `segue chat`: `/help`, `/jobs`, `/stop`. Other text is a message."""
+"""Commands of `segue chat`: `/help`, `/jobs`, `/retry`, `/stop`. Other text is sent as a message."""
 
 import re
 
@@ -10,8 +10,11 @@ from segue.model.records import Asker, Job
 HELP = """\
 /help  shows this list
 /jobs  shows what is scheduled in this chat
+/retry asks your last message again; the new answer takes the place of the old one
 /stop  stops the turn that is running here
 Ctrl-C stops an answer, Ctrl-D leaves. Everything else is sent as a message."""
+RETRY = "/retry"
+"""Run by the chat itself, because it waits for the answer."""
 _MOST_SHOWN = 5
 _COMMAND = re.compile(r"/[a-z]+")
 

@@ -108,6 +108,8 @@ def _json_lines(lines: Iterator[tuple[int, str]], stem: str, reading: FileContex
             if isinstance(given, dict) and given.get("_type") == "metadata":
                 conversation.name = f"nanobot-{_safe(str(given.get('key') or stem))}"
                 continue
+            if isinstance(given, dict) and given.get("replaced_by"):
+                continue  # the message that replaced it follows
             _add_line(conversation, given, reading)
         except SegueError as error:
             conversation.bad.append(BadPart(where=where, reason=str(error)))

@@ -29,7 +29,9 @@ def heading(session: Session, format: ExportFormat) -> str:
 
 
 def exported(message: Message, session: Session, format: ExportFormat) -> str:
-    """A message as text, which ends with the end of a line."""
+    """A message as text, which ends with the end of a line; Markdown leaves out what was replaced."""
+    if format is ExportFormat.MARKDOWN and message.replaced_by is not None:
+        return ""
     zone = ZoneInfo(session.timezone or "UTC")
     return _markdown(message, zone) if format is ExportFormat.MARKDOWN else _json_line(message)
 
@@ -49,6 +51,8 @@ def _json_line(message: Message) -> str:
         "seq": message.seq,
         "turn_id": message.turn_id,
         "parts": [_part(file) for file in message.parts],
+        "replaces": message.replaces,
+        "replaced_by": message.replaced_by,
     }
     return json.dumps(fields, ensure_ascii=False).translate(_LINE_ENDS) + "\n"
 

@@ -47,15 +47,19 @@ class LogApi:
         return _messages_in(await self._context.store.messages(session.id, after=after, limit=limit))
 
     async def newest(self, key: SessionRef, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Message]:
-        """Returns the newest messages of the transcript, oldest first. Raises `NotFound`."""
+        """Returns the newest messages of the transcript, oldest first, without those of replaced turns.
+
+        Raises `NotFound`.
+        """
         session = await self._context.session(key, owner)
         store = self._context.store
         # Twice as many, because they include the events for the start and the end of turns.
         events = await store.newest_events(session.id, before=session.last_seq + 1, limit=2 * limit)
-        seqs = [message.seq for message in _messages_in(events)][-limit:]
+        seqs = [message.seq for message in _messages_in(events) if message.replaced_by is None][-limit:]
         if not seqs:
             return []
-        return _messages_in(await store.messages(session.id, after=seqs[0] - 1, limit=limit))
+        found = _messages_in(await store.messages(session.id, after=seqs[0] - 1, limit=2 * limit))
+        return [message for message in found if message.replaced_by is None][-limit:]
 
     async def events(
         self, key: SessionRef, *, owner: Asker = OPERATOR, after: int = 0, limit: int = 100
@@ -100,8 +104,9 @@ class LogApi:
     ) -> AsyncGenerator[str]:
         """Yields the whole conversation as pieces of text, oldest message first, archived ones too.
 
-        `markdown` is for readers; `json` has a line for each message, which `segue sessions import` reads.
-        Files are named, not included. Use it with `async for`. Raises `NotFound`.
+        `markdown` is for readers, and leaves out messages that were replaced; `json` has a line for each
+        message, those included, which `segue sessions import` reads. Files are named, not included. Use it
+        with `async for`. Raises `NotFound`.
         """
         session = await self._context.session(key, owner)
         yield heading(session, format)

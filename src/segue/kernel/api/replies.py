@@ -45,6 +45,7 @@ class RepliesApi:
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        replaces: str | None = None,
         request: Request | None = None,
     ) -> QueuedTurn | Acted:
         """Does what a user's message orders a job, or else admits it as a turn, as `receive` does.
@@ -52,7 +53,8 @@ class RepliesApi:
         A message that quotes a job's message (`reply_to`), or in a private chat follows one within ten
         minutes, and whose whole text is a control such as `stop` or `snooze 1h`, is done at once, without a
         turn: returns an `Acted` with the `line` that the session now shows. `tapped`: it stands for a tap of
-        a button, and is never a turn. Raises what `receive` raises.
+        a button, and is never a turn. One that `replaces` a turn is never an order. Raises what `receive`
+        raises.
         """
         admission = await admission_of(
             self._context,
@@ -63,9 +65,10 @@ class RepliesApi:
             owner=owner,
             when_busy=when_busy,
             metadata=metadata,
+            replaces=replaces,
         )
         quoted = Quoted(reply_to) if isinstance(reply_to, str) else reply_to
-        control = None if parts else read_control(text)
+        control = None if parts or replaces else read_control(text)
         mode = None if when_busy is None else WhenBusy(when_busy)
         incoming = self._incoming(text, admission.rank, quoted, control, tapped=tapped)
         for _ in range(_MOST_READS - 1):

@@ -43,6 +43,7 @@ class TurnsApi:
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        replaces: str | None = None,
         request: Request | None = None,
     ) -> QueuedTurn:
         """Admits a user's message as a turn of its session, and makes a missing session.
@@ -52,12 +53,22 @@ class TurnsApi:
         then has their names as its text. `reply_to` is the id of the message that it answers: if a job said
         that, the agent is told which. `metadata` says where in the chat the message was written, such as a
         topic: the channel gets it with the answer, and the session keeps it (None as a value removes a name).
-        Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`, `UnknownMessage`; `NotFound` for a file of
-        another session; `SessionBusy` with `when_busy="reject"`.
+        `replaces` is the id of a user's turn of the session that has ended: from the start of the new turn,
+        no model is given its messages. With it, an empty text without parts repeats what the user wrote in
+        that turn. Raises `BadKey`, `BadText`, `BadSetting`, `BadFile`, `UnknownMessage`; `NotFound` for a
+        file or a turn of another session; `CannotReplace`; `SessionBusy` with `when_busy="reject"`.
         """
         context = self._context
         admission = await admission_of(
-            context, self._files, key, text, parts=parts, owner=owner, when_busy=when_busy, metadata=metadata
+            context,
+            self._files,
+            key,
+            text,
+            parts=parts,
+            owner=owner,
+            when_busy=when_busy,
+            metadata=metadata,
+            replaces=replaces,
         )
         now = admission.rank
         given = (context.address(key, owner, now), admission, now)
@@ -81,6 +92,7 @@ class TurnsApi:
         owner: Asker = OPERATOR,
         when_busy: WhenBusy | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        replaces: str | None = None,
         request: Request | None = None,
     ) -> AsyncGenerator[Event | LiveText]:
         """Sends a user's message and yields the events and the live text of its turn, until the turn ends.
@@ -98,6 +110,7 @@ class TurnsApi:
             owner=owner,
             when_busy=when_busy,
             metadata=metadata,
+            replaces=replaces,
             request=request,
         )
         async with aclosing(self.follow(admitted)) as following:
@@ -173,6 +186,11 @@ class TurnsApi:
         await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
         return turn
 
+    async def replaced_by(self, turn_id: str, *, owner: Asker = OPERATOR) -> str | None:
+        """Returns the id of the turn that has replaced a turn, or None. Raises `NotFound`."""
+        await self.get(turn_id, owner=owner)
+        return await self._context.store.replaced_by(turn_id)
+
     async def running(self, key: SessionRef, *, owner: Asker = OPERATOR) -> Turn | None:
         """Returns the turn that came through a session and runs now, or None. Raises `NotFound`."""
         context = self._context
@@ -235,10 +253,13 @@ async def admission_of(
     owner: Asker,
     when_busy: WhenBusy | str | None,
     metadata: Mapping[str, Any] | None,
+    replaces: str | None,
 ) -> Admission:
     """The checked turn of a user's message that arrives now, not stored yet."""
     check_key(key)
     check_when_busy(when_busy)
+    if replaces is not None and not text and not parts:
+        text, parts = await _written_in(context, replaces, owner)
     attached = await files.of_message(key, parts, owner)
     now = context.clock.ms()
     return Admission(
@@ -249,7 +270,19 @@ async def admission_of(
         timeout_ms=round(context.settings.turn_timeout_seconds * 1000),
         metadata=metadata,
         parts=attached,
+        replaces=replaces,
     )
+
+
+async def _written_in(context: ApiContext, turn_id: str, owner: Asker) -> tuple[str, Sequence[FileRef]]:
+    """The text and the files that the user wrote in a turn, those that joined it included."""
+    turn = await context.store.turn(turn_id)
+    await context.session_of(turn.session_id, owner, f"turn {turn_id}")
+    written = await context.store.written_in_turn(turn)
+    if not written:  # it was cancelled before it started
+        return turn.content, turn.parts
+    texts = [event.content for event in written if event.content]
+    return "\n\n".join(texts), [file for event in written for file in event.parts]
 
 
 def check_when_busy(rule: WhenBusy | str | None) -> None:

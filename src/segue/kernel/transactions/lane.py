@@ -18,6 +18,7 @@ from typing import Any
 
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import budgets, session_log, unified
+from segue.kernel.transactions.replace import check_replaceable
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.cost.budget import Estimate
@@ -65,6 +66,8 @@ class Admission:
     """The files of a user's message."""
     reserved: Estimate | None = None
     """What its run reserves of budgets."""
+    replaces: str | None = None
+    """The turn whose place it takes."""
 
 
 @record
@@ -78,7 +81,10 @@ class QueuedTurn:
 def receive(
     address: Address, admission: Admission, now: int, *, when_busy: WhenBusy | None, default: WhenBusy
 ) -> Transaction[Result[QueuedTurn]]:
-    """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject."""
+    """Admit a user's message. `SessionBusy`: the lane is busy and the mode is to reject.
+
+    `NotFound`, `CannotReplace`: of the turn that it is to replace.
+    """
     route = yield from unified.open_route(address, now)
     yield from record_activity(route, now, title=admission.content)
     return (yield from enter(route, admission, now, when_busy=when_busy, default=default))
@@ -89,6 +95,8 @@ def enter(
 ) -> Transaction[Result[QueuedTurn]]:
     """Admit a user's message whose activity is recorded, as the chat's mode says for a busy lane."""
     session, chat = route.lane, route.chat
+    if admission.replaces is not None:
+        yield from check_replaceable(route, admission.replaces, by=admission.turn_id)
     mode = when_busy or chat.when_busy or default
     if session.busy and mode == WhenBusy.REJECT:
         raise SessionBusy(f"{chat.key} is busy; wait for its turn to end, or send with another when_busy")
@@ -97,7 +105,7 @@ def enter(
         admission = replace(admission, rank=0)
     if admission.metadata:
         yield from _keep_metadata(chat, admission.metadata)
-    joins = bool(session.holder) and mode == WhenBusy.INJECT
+    joins = bool(session.holder) and mode == WhenBusy.INJECT and admission.replaces is None
     queued = yield from admit(route, replace(admission, joins=joins), now)
     # An idle job got its deadline; the turn ahead may have been asked to stop.
     woken = {Name.TIMER} if chat.unarmed or session.unarmed else set()
@@ -169,6 +177,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "metadata": rows.to_text(admission.metadata),
             "parts": rows.parts_text(admission.parts),
             "reserved": rows.reserved_text(admission.reserved),
+            "replaces": admission.replaces,
             "now": now,
         },
     )

@@ -15,6 +15,7 @@ from typing import Any, Self
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
 from segue.kernel.transactions.lane import Pool, queue_update
+from segue.kernel.transactions.replace import mark_replaced
 from segue.model.records import Event, Session, Turn, parts_body
 from segue.record import record
 from segue.store import queries
@@ -62,10 +63,11 @@ class AgentState:
         )
 
     def is_answered_by(self, turn: Turn, session: Session, now: int) -> bool:
-        """A user's turn is the answer while the session waits, and when it is tried again."""
+        """A user's turn is the answer while the session waits, and when it is tried again. One that replaces
+        another turn is not: it ends the waiting, and the question is forgotten."""
         if self.answered_by is not None:
             return self.answered_by == turn.id
-        return not turn.scheduled and session.waits_at(now)
+        return not turn.scheduled and turn.replaces is None and session.waits_at(now)
 
 
 @record
@@ -150,6 +152,7 @@ def _start(
         if session.id in turns
     ]
     opened = yield from session_log.append_turn_events([lane.opened for lane in held])
+    yield from mark_replaced([lane.turn for lane in held])
     events_of: dict[str | None, list[Event]] = defaultdict(list)
     for event in opened:
         events_of[event.turn_id].append(event)
@@ -198,6 +201,8 @@ def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int
         body["prompt_ref"] = prompt.ref.to_json()
     if first:
         body |= parts_body(turn.parts)
+    if turn.replaces is not None:
+        body["replaces"] = turn.replaces
     opened = Event(
         session_id=session.id,
         seq=session.last_seq,

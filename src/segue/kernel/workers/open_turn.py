@@ -54,6 +54,7 @@ async def open_turn(
         saved=running.saved,
         resumed=_resumed(held.resumed),
         stopping=running.stopping,
+        replaces=turn.replaces,
         _history=past.history,
         _joined=past.joined,
         _outside=past.outside,

@@ -40,7 +40,7 @@ from segue.server.schemas import common, views
 from segue.server.schemas import events as wire_events
 from segue.server.schemas.body import Body
 from segue.server.schemas.events import WireEvent
-from segue.server.schemas.files import WithParts
+from segue.server.schemas.files import Sent
 from segue.server.schemas.push import DeviceId
 from segue.times.cron_line import zone_named
 
@@ -175,7 +175,7 @@ class Unsubscribe(Body):
     session: common.Key | Annotated[str, Field(pattern=r"^\*$")]
 
 
-class SendMessage(WithParts):
+class SendMessage(Sent):
     type: str = Field(pattern="^message$")
     session: common.Key
     id: str | None = Field(None, min_length=1, max_length=200)
@@ -298,7 +298,8 @@ class LiveConnection:
         await check_may_open(self._kernel, self._caller, self._owner, message.session)
         request = None
         if message.id is not None:
-            told = "\n".join([f"message {message.session}", message.content, *message.file_ids])
+            named = [message.replaces] if message.replaces else []
+            told = "\n".join([f"message {message.session}", message.content, *message.file_ids, *named])
             told += f"\nreply to {message.reply_to}" if message.reply_to else ""
             digest = sha256(told.encode()).hexdigest()
             request = idempotency.Request(
@@ -314,6 +315,7 @@ class LiveConnection:
             reply_to=message.reply_to,
             owner=self._owner,
             when_busy=message.when_busy,
+            replaces=message.replaces,
             request=request,
         )
         if isinstance(taken, Acted):

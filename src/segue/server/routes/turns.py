@@ -71,6 +71,7 @@ async def send_message(
         reply_to=body.reply_to,
         owner=request.owner,
         when_busy=body.when_busy,
+        replaces=body.replaces,
         request=await request.idempotency(idempotency_key),
     )
     if isinstance(admitted, Acted):
@@ -124,7 +125,8 @@ async def get_turn(
                 turn = await kernel.wait(QueuedTurn(turn_id=turn.id, session_id=turn.session_id))
         except TimeoutError:
             pass
-    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key)
+    replaced_by = await kernel.turns.replaced_by(turn_id, owner=request.owner)
+    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key, replaced_by=replaced_by)
 
 
 @router.post("/turns/{turn_id}/cancel", summary="Cancel a queued turn", responses=responses(404, 409))

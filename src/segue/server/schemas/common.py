@@ -21,7 +21,7 @@ from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
 from segue.server.schemas.body import Body
-from segue.server.schemas.files import PartOut, WithParts
+from segue.server.schemas.files import PartOut, Sent, WithParts
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
@@ -124,7 +124,7 @@ class ChangeSession(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Travel"}]})
 
 
-class NewTurn(WithParts):
+class NewTurn(Sent):
     """A user's message."""
 
     when_busy: Busy | None = Field(
@@ -348,6 +348,8 @@ class MessageOut(BaseModel):
     undelivered: UndeliveredOut | None = Field(
         description="Of a note that an answer was not delivered: which answer, and why."
     )
+    replaces: str | None = Field(description="On the first message of a turn: the turn that it replaces.")
+    replaced_by: str | None = Field(description="The turn that has replaced its turn; show that one instead.")
 
 
 class MessagesOut(BaseModel):
@@ -364,6 +366,7 @@ class FoundMessageOut(BaseModel):
     excerpt: str = Field(description="The text around the first word that was found, on one line.")
     created_at: Moment
     turn_id: str | None
+    replaced_by: str | None = Field(description="The turn that has replaced its turn.")
 
 
 class FoundMessagesOut(BaseModel):
@@ -390,6 +393,8 @@ class TurnOut(BaseModel):
     source: SourceOut | None
     attempt: int
     joined_into: str | None = Field(description="The turn that included this message (`when_busy: inject`).")
+    replaces: str | None = Field(description="The turn that it replaces.")
+    replaced_by: str | None = Field(description="The turn that has replaced it.")
     queued_at: Moment
     started_at: Moment | None
     finished_at: Moment | None

@@ -115,6 +115,7 @@ def _started(event: Event, message: WireEvent | None) -> WireEvent:
     return {
         "source": source and source.model_dump(),
         "attempt": event.body["attempt"],
+        "replaces": event.body.get("replaces"),
         "message": message,
     }
 

@@ -43,13 +43,35 @@ class WithParts(Body):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.parts and not self.content.strip():
+        if self._is_empty():
             raise ValueError("content: write at least one word, or give a part")
         return self
+
+    def _is_empty(self) -> bool:
+        return not self.parts and not self.content.strip()
 
     @property
     def file_ids(self) -> list[str]:
         return [part.id for part in self.parts]
+
+
+class Sent(WithParts):
+    """A user's message, which may take the place of an earlier one."""
+
+    content: str = Field(
+        "",
+        max_length=MAX_TEXT,
+        pattern=r"^[^\x00]*$",
+        description="The text. With parts it may be empty: the names of the files then stand in its place. "
+        "With `replaces` and without parts, an empty text repeats what the user wrote in that turn.",
+    )
+    replaces: FileId | None = Field(
+        None,
+        description="The turn whose place this one takes: one of the session, of a user, that has ended.",
+    )
+
+    def _is_empty(self) -> bool:
+        return self.replaces is None and super()._is_empty()
 
 
 def part(file: File) -> PartOut:

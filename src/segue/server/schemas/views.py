@@ -118,6 +118,8 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         delivery=cast(Any, record.delivery),
         outcome=record.outcome,
         undelivered=UndeliveredOut(**record.undelivered) if record.undelivered else None,
+        replaces=record.replaces,
+        replaced_by=record.replaced_by,
     )
 
 
@@ -137,6 +139,7 @@ def found_message(found: FoundMessage) -> FoundMessageOut:
         excerpt=found.excerpt,
         created_at=moment(message.at),
         turn_id=message.turn_id,
+        replaced_by=message.replaced_by,
     )
 
 
@@ -162,7 +165,7 @@ def _trigger_fields(message: Message) -> dict[str, Any]:
     }
 
 
-def turn(record: Turn, session_key: str) -> TurnOut:
+def turn(record: Turn, session_key: str, *, replaced_by: str | None = None) -> TurnOut:
     return TurnOut(
         turn_id=record.id,
         session_key=session_key,
@@ -176,6 +179,8 @@ def turn(record: Turn, session_key: str) -> TurnOut:
         source=source(record.source),
         attempt=record.attempt,
         joined_into=record.joined_into,
+        replaces=record.replaces,
+        replaced_by=replaced_by,
         queued_at=moment(record.queued_at),
         started_at=maybe_moment(record.started_at),
         finished_at=maybe_moment(record.finished_at),

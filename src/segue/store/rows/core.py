@@ -80,7 +80,7 @@ SESSION = columns(
 TURN = columns(
     "id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, "
     "joined_into, attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, "
-    "started_at, finished_at, outcome, reply, error, usage, parts, reserved"
+    "started_at, finished_at, outcome, reply, error, usage, parts, reserved, replaces"
 )
 JOB = columns(
     "id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, "
@@ -247,9 +247,17 @@ def push_subscription(row: Row) -> PushSubscription:
     return PushSubscription(owner=Owner(fields.pop("account"), fields.pop("user_id")), **fields)
 
 
-def event_with_delivery(row: Row) -> Event:
-    """The event; an answer that was delivered has the state of its delivery in its body."""
+def event_with_replacement(row: Row) -> Event:
+    """The event; in its body, by which turn its turn was replaced."""
     plain = event(row)
+    if row["replaced_by"] is None:
+        return plain
+    return replace(plain, body={**plain.body, "replaced_by": row["replaced_by"]})
+
+
+def event_with_delivery(row: Row) -> Event:
+    """As above; an answer that was delivered also has the state of its delivery in its body."""
+    plain = event_with_replacement(row)
     if row["delivery"] is None:
         return plain
     return replace(plain, body={**plain.body, "delivery": row["delivery"]})

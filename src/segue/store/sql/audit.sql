@@ -142,6 +142,25 @@ FROM turns
 WHERE turns.state IN ('queued', 'running') AND turns.reserved IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM reservations WHERE reservations.run_id = turns.run_id AND reservations.settled = 0);
 
+-- name: replaced_without_a_start
+-- A turn counts until the one that replaces it has started.
+SELECT replaced_turns.turn_id AS id, replaced_turns.replaced_by
+FROM replaced_turns
+WHERE NOT EXISTS (
+    SELECT 1 FROM events
+    WHERE events.session_id = replaced_turns.session_id AND events.turn_id = replaced_turns.replaced_by
+      AND events.type = 'stream_start'
+);
+
+-- name: started_without_replacing
+SELECT turns.id, turns.replaces
+FROM turns
+WHERE turns.replaces IS NOT NULL AND turns.attempt > 0
+  AND NOT EXISTS (
+      SELECT 1 FROM replaced_turns
+      WHERE replaced_turns.turn_id = turns.replaces AND replaced_turns.replaced_by = turns.id
+  );
+
 -- name: gap_in_the_log
 SELECT sessions.id, sessions.last_seq
 FROM sessions

@@ -27,7 +27,8 @@ LIMIT :limit;
 
 -- name: messages_after
 SELECT /*columns event*/,
-       (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
+       (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery,
+       (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
 ORDER BY seq
@@ -35,7 +36,8 @@ LIMIT :limit;
 
 -- name: newest
 -- Includes turn starts and ends, so that a reader can place messages from outside after a turn.
-SELECT /*columns event*/
+SELECT /*columns event*/,
+       (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
 WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
 ORDER BY seq DESC
@@ -44,7 +46,8 @@ LIMIT :limit;
 -- name: told_before
 -- The events shown to a reader of the conversation: messages, tool calls, questions and the queue.
 SELECT /*columns event*/,
-       (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery
+       (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery,
+       (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
 WHERE session_id = :session_id AND seq < :before
   AND type IN ('stream_start', 'tool_started', 'tool_call', 'stream_end', 'waiting', 'message', 'queue_update')
@@ -84,7 +87,8 @@ WHERE session_id = :session_id AND seq > :after AND (role IS NOT NULL OR type IN
 ORDER BY seq;
 
 -- name: between
-SELECT /*columns event*/
+SELECT /*columns event*/,
+       (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
 WHERE session_id = :session_id AND seq > :after AND seq <= :until
   AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
@@ -105,6 +109,13 @@ FROM events
 WHERE session_id = :session_id AND turn_id = :turn_id AND type = 'stream_start'
 ORDER BY seq DESC
 LIMIT 1;
+
+-- name: of_user_in_turn
+-- What the user wrote in a turn: its message, and those that joined it.
+SELECT /*columns event*/
+FROM events
+WHERE session_id = :session_id AND turn_id = :turn_id AND role = 'user'
+ORDER BY seq;
 
 -- name: end_of_turn
 -- The number of the event with the answer of a turn.

@@ -36,7 +36,8 @@ RETURNING seq;
 -- `position + 0`: else a plan for any values reads the primary key from its start, to combine it with the terms.
 SELECT events.session_id, events.seq, events.type, events.turn_id, events.via_id, events.at, events.role,
        events.content, events.source, events.body,
-       found.position, sessions.account, sessions.user_id, sessions.key, sessions.title
+       found.position, sessions.account, sessions.user_id, sessions.key, sessions.title,
+       (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM (/*lite
       SELECT rowid AS position
       FROM message_terms

@@ -13,13 +13,14 @@
 -- columns: turn
 id, session_id, via_id, run_id, state, rank, not_before, content, prompt, brief, call, source, joined_into,
 attempt, crashes, retries, crash, timeout_ms, acted, stop_asked, fence, draft, queued_at, started_at,
-finished_at, outcome, reply, error, usage, parts, reserved
+finished_at, outcome, reply, error, usage, parts, reserved, replaces
 
 -- name: enqueue
 INSERT INTO turns (id, session_id, via_id, job_id, run_id, state, rank, not_before, content, prompt, brief, call,
-                   source, joins, waits, retries, crash, timeout_ms, queued_at, metadata, parts, reserved)
+                   source, joins, waits, retries, crash, timeout_ms, queued_at, metadata, parts, reserved, replaces)
 VALUES (:id, :session_id, :via_id, :job_id, :run_id, 'queued', :rank, :not_before, :content, :prompt, :brief, :call,
-        :source, :joins, :waits, :retries, :crash, :timeout_ms, :now, :metadata, :parts, :reserved)
+        :source, :joins, :waits, :retries, :crash, :timeout_ms, :now, :metadata, :parts, :reserved,
+        :replaces)
 ON CONFLICT (id) DO NOTHING
 RETURNING id;
 
@@ -27,14 +28,15 @@ RETURNING id;
 /*pg
 WITH queued AS (
     INSERT INTO turns (state, id, session_id, via_id, job_id, run_id, rank, not_before, content, prompt, brief, call,
-                       source, joins, waits, retries, crash, timeout_ms, queued_at, metadata, parts, reserved)
+                       source, joins, waits, retries, crash, timeout_ms, queued_at, metadata, parts, reserved,
+                       replaces)
     SELECT 'queued', given.*
     FROM unnest(CAST(:id AS TEXT[]), CAST(:session_id AS TEXT[]), CAST(:via_id AS TEXT[]), CAST(:job_id AS TEXT[]),
                 CAST(:run_id AS TEXT[]), CAST(:rank AS BIGINT[]), CAST(:not_before AS BIGINT[]), CAST(:content AS TEXT[]),
                 CAST(:prompt AS TEXT[]), CAST(:brief AS TEXT[]), CAST(:call AS TEXT[]), CAST(:source AS TEXT[]),
                 CAST(:joins AS BIGINT[]), CAST(:waits AS BIGINT[]), CAST(:retries AS BIGINT[]), CAST(:crash AS TEXT[]),
                 CAST(:timeout_ms AS BIGINT[]), CAST(:now AS BIGINT[]), CAST(:metadata AS TEXT[]),
-                CAST(:parts AS TEXT[]), CAST(:reserved AS TEXT[])) AS given
+                CAST(:parts AS TEXT[]), CAST(:reserved AS TEXT[]), CAST(:replaces AS TEXT[])) AS given
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -255,16 +257,21 @@ SELECT turns.id, turns.session_id, turns.via_id, turns.run_id, turns.state, turn
        turns.content, turns.prompt, turns.brief, turns.call, turns.source, turns.joined_into, turns.attempt,
        turns.crashes, turns.retries, turns.crash, turns.timeout_ms, turns.acted, turns.stop_asked,
        turns.fence, turns.draft, turns.queued_at, turns.started_at, turns.finished_at, turns.outcome,
-       turns.reply, turns.error, turns.usage, turns.parts, turns.reserved, everywhere.at_work
+       turns.reply, turns.error, turns.usage, turns.parts, turns.reserved, turns.replaces, everywhere.at_work
 FROM (SELECT COUNT(*) AS at_work FROM turns WHERE state = 'running') AS everywhere
 LEFT JOIN turns ON turns.session_id = :session_id AND turns.state IN ('queued', 'running')
 ORDER BY turns.rank, turns.id;
 
 -- name: unsettled_in
--- Turns that have started and not ended: the running one, and those that were requeued.
+-- Turns that have started and not ended: the running one, and those that were requeued. Also turns that another
+-- turn waits to replace: a summary must not contain them.
 SELECT id, state, attempt
 FROM turns
-WHERE session_id = :session_id AND (state = 'running' OR (state = 'queued' AND attempt > 0));
+WHERE session_id = :session_id AND (state = 'running' OR (state = 'queued' AND attempt > 0))
+UNION ALL
+SELECT replaces, 'replaced', 0
+FROM turns
+WHERE session_id = :session_id AND state = 'queued' AND replaces IS NOT NULL;
 
 -- name: queued_of_job
 SELECT turns.id, turns.session_id, turns.run_id, runs.lateness_ms

@@ -33,6 +33,7 @@ class App extends Part {
     this.panel = h("segue-panel", { id: "panel" });
     this.veil = h("div.veil", { onclick: () => this.#closeSheets(), "aria-hidden": "true" });
     this.palette = h("segue-palette");
+    this.search = h("segue-search");
     this.deleting = h("segue-delete");
     this.settings = h("segue-settings");
     const skip = h("button.skip", { onclick: () => this.talk.write() }, t("skip_to_composer"));
@@ -44,6 +45,7 @@ class App extends Part {
       this.veil,
       h("segue-toasts"),
       this.palette,
+      this.search,
       this.deleting,
       this.settings,
     );
@@ -66,6 +68,8 @@ class App extends Part {
       callWhenDefined(this.settings, "ask", { chat: this.#chat, section: detail ?? undefined }),
     );
     this.on(this, "segue-find", () => callWhenDefined(this.palette, "ask", this.#chat));
+    this.on(this, "segue-search", ({ detail }) => callWhenDefined(this.search, "ask", detail));
+    this.on(this, "segue-found", ({ detail }) => this.#reveal(detail));
     this.on(this, "segue-why", ({ detail }) => {
       this.#showPanel(true);
       callWhenDefined(this.panel, "explain", detail);
@@ -105,6 +109,14 @@ class App extends Part {
     this.#chat.addEventListener("opened", () => this.#markRead());
     this.#chat.addEventListener("session", () => localStorage.setItem(LAST, key), { once: true });
     this.#chat.open();
+  }
+
+  /** Opens the conversation of a message that was found, and shows the message. */
+  async #reveal(message) {
+    const { reveal } = await import("../lib/reveal.js");
+    go(message.session_key);
+    this.#open();
+    reveal(this.talk, this.#chat, message);
   }
 
   #markRead() {

@@ -20,7 +20,17 @@ class Composer extends Part {
     this.hint = h("segue-hint");
     this.to = h("segue-to", { hidden: true });
     this.send = h("button.send", { type: "submit", named: t("send") }, icon("send"));
-    this.form = h("form", { onsubmit: (event) => this.#submit(event) }, this.field, this.send, this.hint);
+    this.files = h("segue-files");
+    const attach = h(
+      "button.icon-button.attach",
+      { named: t("attach"), onclick: () => this.files.choose?.() },
+      icon("clip"),
+    );
+    this.form = h(
+      "form",
+      { onsubmit: (event) => this.#submit(event) },
+      ...[this.files, attach, this.field, this.send, this.hint],
+    );
     this.append(this.to, this.form, h("p.keys", { "aria-hidden": "true" }, t("keys")));
   }
 
@@ -30,6 +40,7 @@ class Composer extends Part {
     this.on(this.hint, "segue-replace", ({ detail }) => {
       this.fill(this.field.value.replace(detail.phrase, detail.words));
     });
+    this.on(this.files, "segue-files", () => this.#showSend());
     this.on(live, "refused", ({ detail }) => this.#refused(detail));
     this.on(
       live,
@@ -42,6 +53,7 @@ class Composer extends Part {
     if (chat !== this.#chat) this.answer(null);
     this.#chat = chat;
     chat.addEventListener("opened", () => chat === this.#chat && this.#updateHint());
+    this.files.chat = chat;
     this.fill(draft.of(chat.key), false);
   }
 
@@ -65,9 +77,15 @@ class Composer extends Part {
   #changed(typed = true) {
     const text = this.field.value;
     if (typed) draft.keep(this.#chat.key, text);
-    this.send.disabled = !text.trim();
+    this.#showSend();
     this.#updateHint();
     this.#fitHeight();
+  }
+
+  /** Files that are still on their way are waited for. */
+  #showSend() {
+    const { parts = [], busy = false } = this.files;
+    this.send.disabled = busy || !(this.field.value.trim() || parts.length);
   }
 
   /** Called again when the conversation has loaded, because its zone is known then. */
@@ -90,17 +108,20 @@ class Composer extends Part {
 
   #submit(event) {
     event.preventDefault();
-    const text = this.field.value.trim();
-    if (!text) return;
-    this.#chat.send(text, this.#answered?.id);
+    if (this.send.disabled) return;
+    const parts = this.files.take?.() ?? [];
+    const more = parts.length ? { parts } : {};
+    if (this.#answered) more.reply_to = this.#answered.id;
+    this.#chat.send(this.field.value.trim(), more);
     this.answer(null);
     this.fill("");
   }
 
   /** A refused message goes back into the field. */
-  #refused({ message, detail }) {
+  #refused({ message, detail, code }) {
     if (!message) return;
-    toast(detail, { bad: true });
+    this.files.putBack?.(message);
+    toast(message.replaces ? t(code === "turn_replaced" ? code : "not_replaced") : detail, { bad: true });
     if (message.session === this.#chat?.key && !this.field.value) this.fill(message.content);
     else draft.keep(message.session, message.content);
   }

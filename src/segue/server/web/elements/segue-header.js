@@ -1,7 +1,9 @@
 // The conversation's name and state, and the buttons to stop, delete and open the panel.
 
 import { account } from "../lib/account.js";
+import { address } from "../lib/api.js";
 import { h, icon, Part, setText, t } from "../lib/dom.js";
+import { menu } from "../lib/menu.js";
 import { sessions } from "../lib/sessions.js";
 import { refused } from "../lib/toast.js";
 
@@ -27,17 +29,26 @@ class Header extends Part {
       icon("panel"),
       this.count,
     );
-    this.trash = h(
-      "button.icon-button",
-      { named: t("delete_chat"), onclick: () => this.emit("segue-delete", this.#chat.session) },
-      icon("trash"),
-    );
-    const menu = h(
+    this.more = menu(t("chat_menu"), [
+      this.#item("down", "export_markdown", () => this.#export("markdown")),
+      this.#item("down", "export_json", () => this.#export("json")),
+      this.#item("trash", "delete_chat", () => this.emit("segue-delete", this.#chat.session)),
+    ]);
+    const chats = h(
       "button.icon-button.menu",
       { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.emit("segue-menu") },
       icon("menu"),
     );
-    this.append(menu, this.heading, this.owner, this.state, this.model, this.stop, this.trash, this.panel);
+    this.append(chats, this.heading, this.owner, this.state, this.model, this.stop, this.more, this.panel);
+  }
+
+  #item(sign, name, act) {
+    return h("button.quiet", { onclick: act, class: sign === "trash" && "danger" }, icon(sign), t(name));
+  }
+
+  /** The server sends a file, so the page stays. */
+  #export(format) {
+    h("a", { href: address(`${this.#chat.path}/export?format=${format}`).href, download: "" }).click();
   }
 
   enter() {
@@ -52,7 +63,7 @@ class Header extends Part {
     const name = session?.title || (chat.state === "new" ? t("new_chat") : t("untitled"));
     if (!this.heading.querySelector("input")) setText(this.name, chat.state === "loading" ? "…" : name);
     this.name.disabled = !chat.session;
-    this.trash.hidden = !chat.session;
+    this.more.hidden = !chat.session;
     const owner = sessions.otherOwner(session);
     setText(this.owner, owner ? t("owned_by", { user: owner }) : "");
     const unread = sessions.unread ? `(${sessions.unread}) ` : "";

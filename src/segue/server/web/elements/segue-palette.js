@@ -56,6 +56,7 @@ class Palette extends Part {
     const session = this.chat?.session;
     return [
       { name: t("new_chat"), icon: "plus", act: emit("segue-new") },
+      { name: t("search_messages"), icon: "search", act: emit("segue-search", this.field.value.trim()) },
       { name: t("settings"), icon: "settings", act: emit("segue-settings") },
       { name: t("show_panel"), icon: "panel", act: emit("segue-panel") },
       this.chat?.running && { name: t("stop"), icon: "stop", act: () => this.chat.stop() },

@@ -32,14 +32,14 @@ class Past extends Part {
     return this.#shown.get(entry.id);
   }
 
-  /** Shows all entries in order. Elements that exist are not redrawn. */
-  show(entries) {
+  /** Shows what is `shown` of a fold. Elements that exist are not redrawn. */
+  show(shown) {
     const wanted = [];
     let before = null;
     let cuts = [...(this.chat?.archives ?? [])].reverse();
-    for (const entry of entries) {
-      const at = new Date(entry.at);
-      const passed = cuts.filter((archive) => archive.last_seq < entry.seq);
+    for (const { entry, seq, ...place } of shown) {
+      const at = new Date(place.at);
+      const passed = cuts.filter((archive) => archive.last_seq < seq);
       if (passed.length && before) wanted.push(this.#cut(passed.at(-1)));
       cuts = cuts.slice(passed.length);
       if (!before || !sameDay(before, at)) wanted.push(this.#day(at));

@@ -14,11 +14,16 @@ class Queue extends Part {
     const words = waiting.filter((each) => !each.label);
     this.replaceChildren(
       ...words.map((each) => this.#row(each.content, chat.running ? t("waits") : "")),
-      ...unsent.map((each) => this.#row(each.content, live.state === "open" ? "" : t("not_sent_yet"))),
+      ...unsent.map((each) => this.#row(this.#words(each, chat), live.state === "open" ? "" : t("not_sent_yet"))),
     );
     if (scheduled.length && chat.running) {
       this.append(h("p.notice", { role: "status" }, t("scheduled_waits", { count: scheduled.length })));
     }
+  }
+
+  #words({ content, parts = [], replaces }, chat) {
+    const names = parts.map(({ name }) => name).join(", ");
+    return content || names || chat.fold.turn(replaces)?.asked?.content || "";
   }
 
   #row(content, state) {

@@ -9,7 +9,7 @@ class Reply extends Part {
   set subject({ chat, id, label }) {
     if (!this.differs(id, label)) return;
     const chips = CHIPS.map((word) => {
-      const send = () => chat.send(t(word), id);
+      const send = () => chat.send(t(word), { reply_to: id });
       return h("button.quiet.chip", { onclick: send, "aria-label": `${t(word)}: ${label}` }, t(word));
     });
     const reply = () => this.emit("segue-reply", { id, label });

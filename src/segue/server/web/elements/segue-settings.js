@@ -22,6 +22,7 @@ const SHORTCUTS = [
   [["j"], "key_next"],
   [["k"], "key_previous"],
   [["/"], "key_write"],
+  [["f"], "search_messages"],
   [["?"], "key_help"],
 ];
 

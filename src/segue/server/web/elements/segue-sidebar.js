@@ -30,6 +30,10 @@ class Sidebar extends Part {
     this.note = h("p.note", { role: "status" });
     const keys = h("kbd", { "aria-hidden": "true" }, FIND_KEYS);
     const search = h("div.search", icon("search"), this.search, keys);
+    this.search.addEventListener("keydown", ({ key, isComposing }) => {
+      if (key === "Enter" && !isComposing) this.#searchMessages();
+    });
+    this.deeper = h("button.filter", { hidden: true, onclick: () => this.#searchMessages() });
     const newChat = h(
       "button.icon-button",
       { "aria-label": t("new_chat"), title: `${t("new_chat")} (n)`, onclick: () => this.emit("segue-new") },
@@ -41,6 +45,7 @@ class Sidebar extends Part {
         { "aria-label": t("chats") },
         h("div.top", h("div.brand", h("span.sign", { "aria-hidden": "true" }), "Segue"), newChat),
         search,
+        this.deeper,
         this.pending,
         this.list,
         this.note,
@@ -66,6 +71,8 @@ class Sidebar extends Part {
 
   #draw() {
     const words = this.search.value.trim().toLowerCase();
+    this.deeper.hidden = !words;
+    this.deeper.replaceChildren(icon("search"), t("search_for", { words: this.search.value.trim() }));
     const only = this.pending.getAttribute("aria-pressed") === "true";
     const shown = sessions.all.filter((session) => (!only || isPending(session)) && matches(session, words));
     let created = 0;
@@ -101,6 +108,10 @@ class Sidebar extends Part {
     if (sessions.state === "loading") return t("loading");
     if (sessions.state === "failed") return t("unreachable");
     return words || only ? t("nothing_found") : t("no_chats");
+  }
+
+  #searchMessages() {
+    this.emit("segue-search", this.search.value.trim());
   }
 
   #toggleFilter() {

@@ -97,7 +97,7 @@ class Talk extends Part {
         this.header.show(chat);
       },
       session: () => this.header.show(chat),
-      archives: () => this.past.show(chat.fold.entries),
+      archives: () => this.past.show(chat.fold.shown),
       queue: () => this.#showQueue(),
     };
     for (const [type, listener] of Object.entries(listeners)) {
@@ -121,7 +121,7 @@ class Talk extends Part {
     this.note.textContent = chat.state === "failed" ? chat.problem.message : loading;
     this.note.hidden = !this.note.textContent;
     this.classList.toggle("loading", Boolean(loading));
-    this.past.show(chat.fold.entries);
+    this.past.show(chat.fold.shown);
     this.#showFuture();
     this.#showQueue();
     this.#scrollToEnd();
@@ -172,9 +172,10 @@ class Talk extends Part {
     this.#showQueue();
     const from = entry.source && this.future.positionOf(entry.source);
     if (entry.source) this.future.removeGhost(entry.source);
-    this.past.show(this.#chat.fold.entries);
+    this.past.show(this.#chat.fold.shown);
     this.#showEmpty();
-    if (this.#atEnd) this.#scrollToEnd();
+    if (entry.replaces) this.reveal(entry, "nearest");
+    else if (this.#atEnd) this.#scrollToEnd();
     const head = this.past.elementOf(entry)?.head;
     if (!from || !head || prefersReducedMotion()) return;
     const offset = from.top - head.getBoundingClientRect().top;
@@ -205,9 +206,18 @@ class Talk extends Part {
     const added = await chat.older().catch(() => []);
     if (!added.length || chat !== this.#chat) return;
     const { scrollHeight, scrollTop } = this.scroller;
-    this.past.show(chat.fold.entries);
+    this.past.show(chat.fold.shown);
     this.scroller.scrollTop = scrollTop + this.scroller.scrollHeight - scrollHeight;
     this.#scrolled();
+  }
+
+  /** Draws what was loaded, and scrolls to an entry. Returns its element. */
+  reveal(entry, block = "center") {
+    this.#atEnd = false;
+    this.past.show(this.#chat.fold.shown);
+    const element = this.past.elementOf(entry);
+    element.scrollIntoView({ block, behavior: "instant" });
+    return element;
   }
 
   #scrollToEnd(smooth = false) {

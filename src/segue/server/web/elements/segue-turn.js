@@ -1,11 +1,11 @@
 // A turn: its prompt, thinking, tool calls and answer, and how it ended.
 
 import { account } from "../lib/account.js";
-import { arrange, h, Part, setText, t } from "../lib/dom.js";
+import { arrange, h, icon, Part, setText, t } from "../lib/dom.js";
 import { scheduledBy } from "../lib/tools.js";
 import { tailOf } from "../lib/partial.js";
 import { setHtml } from "../lib/prose.js";
-import { copyButton, row } from "../lib/row.js";
+import { copyButton, isOnlyFiles, row } from "../lib/row.js";
 import { formatUpcoming } from "../lib/times.js";
 import "./segue-card.js";
 import "./segue-question.js";
@@ -79,15 +79,18 @@ class Turn extends Part {
     this.closure = h("p.closure");
     this.undelivered = h("p.closure.undelivered");
     this.reply = h("segue-reply", { hidden: true });
+    this.retry = h("button.quiet.copy", { named: t("retry"), onclick: () => this.#retry() }, icon("retry"));
     this.foot = h(
       "div.foot",
+      this.retry,
       copyButton(t("copy_answer"), () => this.turn.text),
     );
+    this.parts = h("segue-parts");
     this.answer = row("answer", {
       who: t("segue"),
       node: "dot",
       body: [
-        ...[this.thinking, this.tools, this.text, this.cards, this.closure, this.undelivered],
+        ...[this.thinking, this.tools, this.text, this.parts, this.cards, this.closure, this.undelivered],
         ...[this.reply, this.foot],
       ],
     });
@@ -95,18 +98,37 @@ class Turn extends Part {
   }
 
   #showPrompt(turn) {
-    if (!this.differs(turn.asked?.id, turn.added.length, turn.source?.run_id)) return;
+    const editable = this.chat.canReplace(turn);
+    if (!this.differs(turn.asked?.id, turn.added.length, turn.source?.run_id, editable)) return;
     const rows = turn.added.map((message) => this.#message(message));
     if (turn.source) rows.unshift(this.#trigger(turn));
-    else if (turn.asked) rows.unshift(this.#message(turn.asked));
+    else if (turn.asked) rows.unshift(this.#message(turn.asked, editable && !turn.added.length));
+    if (turn.replaces && !turn.replacedBy) {
+      rows.push(Object.assign(h("segue-versions"), { subject: { turn, chat: this.chat } }));
+    }
     this.asked.replaceChildren(...rows);
   }
 
-  #message(message) {
-    const words = h("div.words.prose");
+  #message(message, editable = false) {
+    const words = h("div.words.prose", { hidden: isOnlyFiles(message) });
     setHtml(words, message.html);
-    const body = isLong(message.content) ? folded(words) : words;
+    const body = [isLong(message.content) ? folded(words) : words].flat();
+    if (message.parts.length) body.push(Object.assign(h("segue-parts"), { parts: message.parts }));
+    if (editable) body.push(h("div.foot", this.#editButton()));
     return row("user", { who: t("you"), at: message.created_at, node: "dot", body });
+  }
+
+  #editButton() {
+    const edit = ({ currentTarget }) => {
+      const form = Object.assign(h("segue-rewrite"), { subject: { turn: this.turn, chat: this.chat } });
+      currentTarget.closest(".body").append(form);
+    };
+    return h("button.quiet.copy", { named: t("edit_message"), onclick: edit }, icon("edit"));
+  }
+
+  /** Asks again: the new answer takes the place of this turn. */
+  #retry() {
+    this.chat.send("", { replaces: this.turn.id });
   }
 
   #trigger(turn) {
@@ -150,6 +172,8 @@ class Turn extends Part {
     this.classList.toggle("failed", turn.outcome === "error" || turn.outcome === "interrupted");
     this.text.hidden = slim;
     this.foot.hidden = slim || turn.outcome === null || !turn.text;
+    this.retry.hidden = !this.chat.canReplace(turn);
+    if (turn.parts.length) this.parts.parts = turn.parts;
     this.answer.classList.toggle("pending", turn.outcome === null && !turn.text && turn.state === "running");
     this.closure.replaceChildren(...this.#closure(turn, slim));
     this.closure.hidden = !this.closure.childNodes.length;
@@ -189,6 +213,9 @@ class Turn extends Part {
       " ",
       this.#settingsButton(turn),
       this.#whyButton(turn),
+      this.chat.canReplace(turn)
+        ? h("button.quiet.why", { onclick: () => this.#retry() }, t("retry"))
+        : "",
     ];
   }
 

@@ -137,11 +137,11 @@ export class Chat extends EventTarget {
   }
 
   /** Loads the page before the oldest entry; returns its entries. */
-  async older() {
+  async older(limit = PAGE) {
     if (this.#loadingOlder || this.#olderCursor === null) return [];
     this.#loadingOlder = true;
     try {
-      const log = await get(`${this.path}/log?limit=${PAGE}&cursor=${this.#olderCursor}`);
+      const log = await get(`${this.path}/log?limit=${limit}&cursor=${this.#olderCursor}`);
       const before = new Fold();
       for (const event of log.events) before.take(event);
       this.#olderCursor = log.next_cursor;
@@ -151,9 +151,15 @@ export class Chat extends EventTarget {
     }
   }
 
-  send(text, replyTo = null) {
+  send(text, more) {
     markUsed(this.key);
-    live.send(this.key, text, replyTo);
+    live.send(this.key, text, more);
+  }
+
+  /** Whether another turn may take the place of this one: it is a user's, has ended, and is in no archive. */
+  canReplace(turn) {
+    const { source, outcome, replacedBy, seq } = turn;
+    return !source && outcome && !replacedBy && seq > (this.archives[0]?.last_seq ?? 0);
   }
 
   stop() {

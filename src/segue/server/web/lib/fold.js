@@ -62,6 +62,33 @@ export class Fold {
     return this.#byTurn.get(id);
   }
 
+  /**
+   * What is shown: `{ entry, at, seq }`. A turn that replaces another stands in the place of the first version, and
+   * has the day of that one.
+   */
+  get shown() {
+    const placed = new Set();
+    const shown = [];
+    for (const each of this.entries) {
+      const entry = this.newest(each);
+      if (!placed.has(entry)) shown.push({ entry, at: each.at, seq: each.seq });
+      placed.add(entry);
+    }
+    return shown;
+  }
+
+  /** The version of an entry that is shown. */
+  newest(entry) {
+    const next = this.#byTurn.get(entry.replacedBy);
+    return next ? this.newest(next) : entry;
+  }
+
+  /** The earlier versions of a turn, oldest first. */
+  versions(turn) {
+    const before = this.#byTurn.get(turn.replaces);
+    return before ? [...this.versions(before), before] : [];
+  }
+
   /** The turn that came after this one; undefined if it is the newest. */
   after(turn) {
     return this.entries.slice(this.entries.indexOf(turn) + 1).find((entry) => entry.kind === "turn");
@@ -79,6 +106,7 @@ export class Fold {
       const turn = entry.kind === "turn" && this.#byTurn.get(entry.id);
       if (!turn) return true;
       Object.assign(turn, { asked: turn.asked ?? entry.asked, source: entry.source, at: entry.at });
+      turn.replaces ??= entry.replaces;
       turn.tools = [...entry.tools, ...turn.tools];
       turn.added = [...entry.added, ...turn.added];
       return false;
@@ -116,6 +144,11 @@ export class Fold {
         seq: 0,
         delivery: null,
         refusal: null,
+        /** Files of the answer. */
+        parts: [],
+        /** Ids of turns, see `shown`. */
+        replaces: null,
+        replacedBy: null,
         /** What the agent asked at its end: `{ question, html, choices, until }`. */
         question: null,
         ...NO_ANSWER,
@@ -129,7 +162,11 @@ export class Fold {
   #start(event) {
     const turn = this.#turn(event);
     const asked = event.message ?? turn.asked;
-    Object.assign(turn, { source: event.source, attempt: event.attempt, asked, ...NO_ANSWER });
+    const { source, attempt, replaces = null } = event;
+    Object.assign(turn, { source, attempt, replaces, asked, ...NO_ANSWER });
+    turn.replacedBy ??= asked?.replaced_by ?? null;
+    const before = this.#byTurn.get(replaces);
+    if (before) before.replacedBy = turn.id;
     if (event.attempt > 1) turn.tools = [];
     this.waiting = this.waiting.filter((each) => each.turn_id !== turn.id);
     return turn;
@@ -163,6 +200,8 @@ export class Fold {
     turn.quiet = Boolean(event.quiet);
     turn.messageId = event.message_id ?? null;
     turn.delivery = message?.delivery ?? turn.delivery;
+    turn.parts = message?.parts ?? [];
+    turn.replacedBy ??= message?.replaced_by ?? null;
     // A question at the end of an answer is shown by itself.
     const answer = event.said ?? message;
     if (answer) {

@@ -1,4 +1,5 @@
-// Keyboard shortcuts outside of input fields: j and k select a conversation, n starts a new one, / writes, ? helps.
+// Keyboard shortcuts outside of input fields: j and k select a conversation, n starts a new one, / writes, f searches,
+// ? helps.
 
 import { currentKey, go } from "./route.js";
 import { sessions } from "./sessions.js";
@@ -24,6 +25,7 @@ function press(app, event) {
     k: () => step(-1),
     n: () => app.dispatchEvent(new Event("segue-new")),
     "/": () => app.talk.write(),
+    f: () => app.emit("segue-search", ""),
     "?": () => app.emit("segue-settings", "keyboard"),
   };
   const act = shortcuts[event.key];

@@ -78,9 +78,9 @@ export class Live extends EventTarget {
     if (this.#held.delete(key)) this.outbox(key).forEach((message) => this.#deliver(message));
   }
 
-  /** `replyTo`: the id of the message that it answers. */
-  send(session, content, replyTo = null) {
-    const message = { id: newId(), session, content, replyTo, at: new Date().toISOString() };
+  /** `more` may have `parts`, files of the session, `replaces`, the id of a turn, and `reply_to`, of a message. */
+  send(session, content, more = {}) {
+    const message = { ...more, id: newId(), session, content, at: new Date().toISOString() };
     this.#storage.setItem(OUTBOX + message.id, JSON.stringify(message));
     this.#emit("outbox");
     this.#deliver(message);
@@ -156,10 +156,9 @@ export class Live extends EventTarget {
   }
 
   /** Sends the user's zone too, for a session that has none. */
-  #deliver({ id, session, content, replyTo }) {
-    if (this.#held.has(session)) return;
-    const reply_to = replyTo ?? undefined;
-    this.#send({ type: "message", session, content, id, reply_to, timezone: this.#zone });
+  #deliver({ at, ...message }) {
+    if (this.#held.has(message.session)) return;
+    this.#send({ type: "message", timezone: this.#zone, ...message });
   }
 
   #accepted(event) {

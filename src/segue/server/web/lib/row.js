@@ -14,6 +14,9 @@ export function row(kind, { who = null, at = null, node = null, body }) {
   );
 }
 
+/** Whether a message has no words of its own: the server then puts the names of its files there. */
+export const isOnlyFiles = ({ content, parts }) => content === parts.map(({ name }) => `[${name}]`).join(", ");
+
 function timeElement(at) {
   const when = new Date(at);
   return h("time", { datetime: when.toISOString(), title: formatFull(when) }, formatClock(when));
