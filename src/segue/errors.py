@@ -12,6 +12,7 @@ SegueError
 │   ├── BadDays          a set of working days: its name or its calendar file
 │   │   └── NeverWorks   a set without a working day in the next year
 │   ├── BadPolicy        a policy
+│   │   └── NotHere      a condition on a job that is not one of the same session
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
 │   │   └── ModelKeyMissing the configured model's provider needs a key, and none is set
@@ -114,6 +115,12 @@ class NeverWorks(BadDays):
 
 class BadPolicy(Invalid):
     code = "bad_policy"
+
+
+class NotHere(BadPolicy):
+    """A condition names a job of another session, a job that does not exist, or its own job."""
+
+    code = "not_here"
 
 
 class BadRecall(Invalid):

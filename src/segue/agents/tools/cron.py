@@ -16,6 +16,8 @@ from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.errors import NotFound
 from segue.kernel.api.jobs import OwnedJob
 from segue.model.action import Ask, changed_ask
+from segue.model.conditions.vocabulary import unless
+from segue.model.policy import Policy
 from segue.model.records import Job
 from segue.model.schedule import local, upcoming, zone_of
 from segue.model.states import JobKind, JobState
@@ -58,6 +60,17 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
         "description": "an IANA zone such as 'Europe/Berlin', for times without an offset",
     },
     "at": {"type": "string", "description": "once: '2027-03-03T10:00:00', or 'tomorrow at 09:00'"},
+    "unless": {
+        "type": "string",
+        "enum": ["answered", "done"],
+        "description": "leave a run out: `answered`, if the user has written by then ('remind me tomorrow "
+        "unless I answer'); `done`, once the user answers a run with 'done', which ends the job ('nag me "
+        "until done')",
+    },
+    "renew_after": {
+        "type": "integer",
+        "description": "ask the user whether to go on after this many runs without an answer, and pause",
+    },
     "job_id": {"type": "string", "description": "which job, as `list` shows it"},
 }
 
@@ -92,7 +105,13 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
         raise ToolRefused("add needs a schedule: one of `every_seconds`, `cron_expr`, `rrule`, `at`")
     action = Ask(check_text(given["message"], "the message"))
     job = await context.kernel.jobs.add(
-        session.key, trigger, action, name=given.get("name"), limits=True, owner=session.owner
+        session.key,
+        trigger,
+        action,
+        name=given.get("name"),
+        policy=_policy(Policy(), given, repeats=trigger.repeats),
+        limits=True,
+        owner=session.owner,
     )
     return f"Added. {_describe(job, context)}"
 
@@ -114,10 +133,13 @@ async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     if trigger is None and "tz" in given and isinstance(before, Cron | RRule):
         trigger = replace(before, tz=given["tz"])
     name, message = given.get("name"), given.get("message")
-    if name is None and message is None and trigger is None:
-        raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
+    policy = _policy(found.job.policy, given, repeats=(trigger or before).repeats)
+    if name is None and message is None and trigger is None and policy is None:
+        raise ToolRefused("update needs something to change: `name`, `message`, `unless` or a schedule")
     action = changed_ask(found.job.action, message=message)
-    changed = await context.kernel.jobs.update(found, name=name, trigger=trigger, action=action, limits=True)
+    changed = await context.kernel.jobs.update(
+        found, name=name, trigger=trigger, action=action, policy=policy, limits=True
+    )
     return f"Updated. {_describe(changed, context)}"
 
 
@@ -191,6 +213,14 @@ def _trigger(context: ToolContext, given: Mapping[str, Any]) -> Trigger | None:
         case ["at"]:
             return At(given["at"], tz=tz)
     return None
+
+
+def _policy(before: Policy, given: Mapping[str, Any], *, repeats: bool) -> Policy | None:
+    """The policy with `unless` and `renew_after`; None if neither is given."""
+    fields = unless(given["unless"], repeats=repeats) if "unless" in given else {}
+    if "renew_after" in given:
+        fields["renew_after"] = given["renew_after"]
+    return before.changed(fields) if fields else None
 
 
 def _describe(job: Job, context: ToolContext) -> str:

@@ -80,7 +80,7 @@ class Runner:
         allow_suspect = context.crash_suspects.reserve()
         held: list[HeldLane] = []
         try:
-            held = await context.store.commit(
+            leased = await context.store.commit(
                 lease.lease,
                 LeaseTerms(
                     holder=context.holder,
@@ -95,6 +95,7 @@ class Runner:
                 now=context.clock.ms(),
                 allow_suspect=allow_suspect,
             )
+            held = context.announce(leased)
         except StoreError as error:
             _log.warning("lease failed, retrying: %s", error)
             self._store_failed = True

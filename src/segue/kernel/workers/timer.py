@@ -12,7 +12,7 @@ from functools import partial
 
 from segue.errors import NotFound
 from segue.kernel.live.observers import Observer
-from segue.kernel.transactions import fire, unified
+from segue.kernel.transactions import conditions, fire, unified
 from segue.kernel.transactions.fire import OutgoingMessage
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
@@ -21,7 +21,7 @@ from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
 from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide
 from segue.model.policy import Busy, jittered
-from segue.model.prompts import PromptFacts, template_for
+from segue.model.prompts import Mode, PromptFacts, template_for
 from segue.model.records import Source, run_id
 from segue.model.states import JobKind, Outcome
 from segue.store.queues import DueJob, Unreadable
@@ -66,7 +66,10 @@ class Timer:
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
                 due = await self._with_common_lane(due)
-            decision = decide(_due_slot(due, now), to_moment(now))
+            slot = _due_slot(due, now)
+            if due.job.policy.when or due.job.policy.renew_after:
+                slot = await self._with_conversation(due, slot)
+            decision = decide(slot, to_moment(now))
             taken = await self._act(due, decision, now)
         except NotFound:  # its session and the job were deleted since the read
             return
@@ -104,6 +107,22 @@ class Timer:
             return replace(due, lane_busy=False, waiting_until=None)
         return replace(due, lane_busy=common.busy, waiting_until=common.waiting_until)
 
+    async def _with_conversation(self, due: DueJob, slot: DueSlot) -> DueSlot:
+        """The slot with the facts that conditions look at, of the session that the turn runs in."""
+        job, session_id, heard_at = due.job, due.job.session_id, due.heard_at
+        if self._unified and job.kind in unified.SHARED:
+            chat = await self._store.session_by_id(session_id)
+            if common := await self._store.session(chat.owner, unified.KEY):
+                session_id, heard_at = common.id, common.last_message_at
+        found = await self._store.commit(
+            conditions.read_conversation, job, session_id, heard_at, self._zone(due)
+        )
+        return replace(slot, conversation=found.facts, unanswered_runs=found.unanswered_runs)
+
+    def _zone(self, due: DueJob) -> str:
+        tz: str | None = getattr(due.job.trigger, "tz", None)
+        return tz or due.session_zone or self._context.settings.timezone or "UTC"
+
     def _make_work(self, due: DueJob, decision: Fire, now: int) -> Admission | OutgoingMessage:
         job, slot = due.job, to_ms(decision.slot)
         source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
@@ -121,6 +140,7 @@ class Timer:
                 brief = self._prompt_facts(due, action, decision)
             case Call():
                 call = action.to_json()
+                brief = self._prompt_facts(due, action, decision) if job.policy.when else None
         return Admission(
             turn_id=self._context.ids(now),
             content=content,
@@ -135,21 +155,20 @@ class Timer:
             timeout_ms=round(job.policy.timeout_seconds * 1000),
         )
 
-    def _prompt_facts(self, due: DueJob, action: Ask, decision: Fire) -> PromptFacts:
-        template = template_for(due.job.kind, action.mode)
+    def _prompt_facts(self, due: DueJob, action: Ask | Call, decision: Fire) -> PromptFacts:
+        mode, to = (action.mode, action.to) if isinstance(action, Ask) else (Mode.SAY, None)
+        template = template_for(due.job.kind, mode)
         unfinished = due.runs_queued or due.runs_running
         return PromptFacts(
             template=template.id,
             version=template.version,
             slot=to_ms(decision.slot),
-            zone=getattr(due.job.trigger, "tz", None)
-            or due.session_zone
-            or self._context.settings.timezone
-            or "UTC",
+            zone=self._zone(due),
             missed=decision.missed.count if decision.missed else 0,
             previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
-            mode=action.mode,
-            to=action.to,
+            mode=mode,
+            to=to,
+            guarded=bool(due.job.policy.when),
         )
 
 

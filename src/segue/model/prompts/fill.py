@@ -31,6 +31,8 @@ class PromptFacts:
     mode: str = Mode.TURN
     to: str | None = None
     """The key of the session that gets a legacy job's answer."""
+    guarded: bool = False
+    """The job has conditions, which are checked again when the turn starts."""
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FIELDS}
