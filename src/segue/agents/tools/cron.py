@@ -68,7 +68,7 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
         "until done')",
     },
     "renew_after": {
-        "type": "integer",
+        "type": "number",
         "description": "ask the user whether to go on after this many runs without an answer, and pause",
     },
     "job_id": {"type": "string", "description": "which job, as `list` shows it"},
@@ -219,7 +219,8 @@ def _policy(before: Policy, given: Mapping[str, Any], *, repeats: bool) -> Polic
     """The policy with `unless` and `renew_after`; None if neither is given."""
     fields = unless(given["unless"], repeats=repeats) if "unless" in given else {}
     if "renew_after" in given:
-        fields["renew_after"] = given["renew_after"]
+        wanted = given["renew_after"]
+        fields["renew_after"] = int(wanted) if float(wanted).is_integer() else wanted
     return before.changed(fields) if fields else None
 
 

@@ -41,10 +41,18 @@ NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new sched
 Days = Annotated[str | None, typer.Option(help="A day set, such as CN: only its working days count.")]
 DayShift = Annotated[Shift | None, typer.Option(help="The working day that a run on a day off moves to.")]
 Name = Annotated[str | None, typer.Option(help="The job's name. Default: the first line of the message.")]
-AskMode = Annotated[Mode | None, typer.Option(help="check sends nothing if the agent has nothing to report.")]
+AskMode = Annotated[
+    Mode | None,
+    typer.Option(help="check sends nothing if there is nothing to report; say sends the message itself."),
+]
 AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent receives.")]
 PolicyFields = Annotated[
     list[str] | None, typer.Option("--policy", help="A field of the policy, such as late=skip. Repeatable.")
+]
+
+Unless = Annotated[
+    str | None,
+    typer.Option(help="answered: no run if the user has written by then. done: until the user says done."),
 ]
 
 
@@ -125,6 +133,7 @@ def add(
     mode: AskMode = None,
     view: AskView = None,
     policy: PolicyFields = None,
+    unless: Unless = None,
 ) -> None:
     """Schedule a turn in a session. Creates the session if it does not exist."""
 
@@ -136,7 +145,7 @@ def add(
             trigger,
             Ask(check_text(message, "the message"), mode=mode or Mode.TURN, view=view or View.FULL),
             name=name,
-            policy=_policy(policy, None),
+            policy=_policy(policy, None, unless=unless, repeats=trigger.repeats),
             limits=True,
             owner=context.owner,
         )
@@ -158,6 +167,7 @@ def edit(
     mode: AskMode = None,
     view: AskView = None,
     policy: PolicyFields = None,
+    unless: Unless = None,
 ) -> None:
     """Change the given fields of a job."""
 
@@ -171,7 +181,7 @@ def edit(
             name=name,
             trigger=_on_days(trigger, days, shift) if given else None,
             action=changed_ask(found.job.action, message=message, mode=mode, view=view),
-            policy=_policy(policy, found.job.policy),
+            policy=_policy(policy, found.job.policy, unless=unless, repeats=trigger.repeats),
             limits=True,
         )
 
@@ -320,12 +330,15 @@ def _on_days(trigger: "Trigger", days: str | None, shift: Shift | None) -> "Trig
     return Cron(trigger.expr, trigger.tz, days or trigger.days, shift or trigger.shift)
 
 
-def _policy(options: list[str] | None, before: "Policy | None") -> "Policy | None":
+def _policy(
+    options: list[str] | None, before: "Policy | None", *, unless: str | None, repeats: bool
+) -> "Policy | None":
     import json
 
+    from segue.model.conditions.vocabulary import unless as conditions_of
     from segue.model.policy import Policy
 
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = conditions_of(unless, repeats=repeats) if unless else {}
     for each in options or ():
         name, equals, value = each.partition("=")
         if not equals:

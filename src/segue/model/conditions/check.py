@@ -14,6 +14,9 @@ from segue.model.conditions.vocabulary import Condition, If, Since
 from segue.record import positional, record
 from segue.times.format import spoken
 
+CONDITION = ("unless: ", "only if ")
+"""The beginnings of the reasons for which conditions keep a slot from running."""
+
 _FIRST_CJK = "\u2e80"
 
 
