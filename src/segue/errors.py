@@ -13,6 +13,7 @@ SegueError
 │   │   └── NeverWorks   a set without a working day in the next year
 │   ├── UnknownModel     a model that no setting names
 │   ├── BadPolicy        a policy
+│   │   └── NotHere      a condition on a job that is not one of the same session
 │   ├── BadRecall        a recall: its type, its interval, its instruction
 │   ├── BadSetting       a setting of the kernel
 │   │   └── ModelKeyMissing the configured model's provider needs a key, and none is set
@@ -133,6 +134,12 @@ class PriceUnknown(Invalid):
     """A budget in US dollars needs the price of the model."""
 
     code = "price_unknown"
+
+
+class NotHere(BadPolicy):
+    """A condition names a job of another session, a job that does not exist, or its own job."""
+
+    code = "not_here"
 
 
 class BadRecall(Invalid):

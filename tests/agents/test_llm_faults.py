@@ -223,9 +223,10 @@ async def test_a_message_added_before_a_crash_follows_the_prompt(open_harness: O
     admitted = await harness.kernel.receive(CHAT, "Look.")
     now = harness.clock.ms()
     terms = terms_of("lost", lease_ms=15_000, lease_now=now)
-    (lost,) = await harness.kernel.store.commit(
+    leased = await harness.kernel.store.commit(
         lease.lease, terms, pool=lane.Pool.USER, after="", limit=1, now=now
     )
+    (lost,) = leased.value
     await harness.kernel.receive(CHAT, "And hurry.", when_busy="inject")
     await harness.kernel.store.commit(lease.join, lost, now)
     harness.clock.advance(minutes=1)

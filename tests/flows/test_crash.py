@@ -253,9 +253,10 @@ async def test_a_requeued_turn_is_first_by_every_clock(
     await lose_the_worker(kernel, agent, clock)
     terms = terms_of("elsewhere", lease_ms=1000, lease_now=clock.ms())
     a_second_ago = clock.ms() - 1000
-    (held,) = await kernel.store.commit(
+    leased = await kernel.store.commit(
         lease.lease, terms, pool=Pool.USER, after="", limit=1, now=a_second_ago
     )
+    (held,) = leased.value
     assert held.turn.id == first.turn_id
 
 

@@ -63,7 +63,8 @@ async def test_a_turn_that_was_taken_back(
     kernel = await open_kernel(agent=agent)
     await kernel.receive(CHAT, "Hello")
     lost = terms_of("elsewhere", lease_ms=BEHIND_MS, lease_now=clock.ms())
-    assert await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    leased = await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    assert leased.value
     assert await kernel.workers.user_runner.step() == 0
     clock.advance(milliseconds=2 * BEHIND_MS)
     assert await kernel.store.next_ready(Pool.USER) is None

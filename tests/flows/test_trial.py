@@ -15,9 +15,10 @@ LEASE_MS = 15_000
 async def leased(kernel: Kernel, clock: ManualClock, *, allow_suspect: bool = True) -> list[HeldLane]:
     now = clock.ms()
     terms = terms_of("doomed", lease_ms=LEASE_MS, lease_now=now)
-    return await kernel.store.commit(
+    leased = await kernel.store.commit(
         lease.lease, terms, pool=Pool.USER, after="", limit=8, now=now, allow_suspect=allow_suspect
     )
+    return leased.value
 
 
 async def lost(kernel: Kernel, clock: ManualClock, held: HeldLane) -> None:

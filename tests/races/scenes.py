@@ -51,13 +51,14 @@ class Scene:
         return lane.receive(address, admission, now, when_busy=None, default=WhenBusy.ENQUEUE)
 
     def leased(self, holder: str, pool: Pool = Pool.USER, now: int = NOW) -> Transaction[list[HeldLane]]:
-        return lease.lease(
+        leased = yield from lease.lease(
             terms_of(holder, lease_ms=LEASE_MS, lease_now=now),
             pool=pool,
             after=_just_before(self.owner.account),
             limit=1,
             now=now,
         )
+        return leased.value
 
     def taken_back(self, held: HeldLane, now: int = NOW + LEASE_MS) -> Transaction[Result[None] | None]:
         return settle.reclaim(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)

@@ -50,7 +50,7 @@ def _wrong(by: int) -> SystemClock:
 
 async def _leased(database: Database, lease_now: int | None) -> HeldLane:
     """The ready lane, with a lease that begins at that moment."""
-    (held,) = await database.run(
+    leased = await database.run(
         lambda: lease.lease(
             terms_of("owner", lease_ms=LEASE_MS, lease_now=lease_now),
             pool=Pool.USER,
@@ -59,6 +59,7 @@ async def _leased(database: Database, lease_now: int | None) -> HeldLane:
             now=database.wall_ms(),
         )
     )
+    (held,) = leased.value
     return held
 
 

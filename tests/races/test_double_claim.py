@@ -175,10 +175,11 @@ async def _settle(database: Database, held: HeldLane) -> None:
 
 
 def _lease(database: Database, holder: str) -> Transaction[list[HeldLane]]:
-    return leasing.lease(
+    leased = yield from leasing.lease(
         terms_of(holder, lease_ms=LEASE_MS, lease_now=database.lease_now()),
         pool=Pool.USER,
         after="",
         limit=8,
         now=NOW,
     )
+    return leased.value

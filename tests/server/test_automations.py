@@ -289,3 +289,27 @@ async def test_an_automation_is_explained(http: httpx2.AsyncClient) -> None:
 
 async def nothing(turn: object) -> None:
     """The function of the system job."""
+
+
+async def test_conditions_are_set_shown_and_cleared(http: httpx2.AsyncClient) -> None:
+    when = [{"if": "unanswered", "since": "last_run"}, {"if": "quiet", "for_seconds": 60}]
+    job = await added(http, mode="say", policy={"when": when, "otherwise": "end", "renew_after": 14})
+    assert (job["mode"], job["policy"]["when"]) == ("say", when)
+    assert (job["policy"]["otherwise"], job["policy"]["renew_after"]) == ("end", 14)
+    cleared = await http.patch(f"/automations/{job['id']}", json={"policy": {"when": None}})
+    assert cleared.json()["policy"]["when"] is None
+
+
+@pytest.mark.parametrize(
+    ("when", "code", "says"),
+    [
+        ([{"if": "unansered"}], "bad_policy", "did you mean unanswered?"),
+        ([{"if": "said", "words": []}], "bad_policy", "1 to 10 words"),
+        ([{"if": "outcome", "job": "x", "is": "ok"}], "not_here", "another job of the same session"),
+    ],
+)
+async def test_a_bad_condition_is_refused(http: httpx2.AsyncClient, when: Any, code: str, says: str) -> None:
+    body = {"message": "Look", "schedule": "every 2h", "policy": {"when": when}}
+    refused = await http.post(WHERE, json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, code)
+    assert says in refused.json()["detail"]

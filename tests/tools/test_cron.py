@@ -72,19 +72,8 @@ def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
     assert schema["required"] == ["action"]
     assert not {"oneOf", "anyOf", "allOf", "not"} & schema.keys()
     assert list(schema["properties"]) == [
-        *(
-            "action",
-            "name",
-            "message",
-            "every_seconds",
-            "cron_expr",
-            "rrule",
-            "start",
-            "tz",
-            "days",
-            "at",
-            "job_id",
-        )
+        *("action", "name", "message", "every_seconds", "cron_expr", "rrule", "start", "tz", "days", "at"),
+        *("unless", "renew_after", "job_id"),
     ]
     assert all(form["type"] in ("string", "number") for form in schema["properties"].values())
 
@@ -312,3 +301,22 @@ async def test_a_conversation_with_a_calendar_is_told_how_to_leave_out_holidays(
     assert "`days` goes with `cron_expr`" in await refusal(
         context, "add", message="Go.", at="tomorrow at 9", days="CN"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "when", "otherwise"),
+    [
+        ({"at": "tomorrow at 09:00", "unless": "answered"}, {"if": "unanswered", "since": "created"}, "end"),
+        ({"every_seconds": 3600, "unless": "answered"}, {"if": "unanswered", "since": "last_run"}, "skip"),
+        ({"every_seconds": 3600, "unless": "done"}, {"if": "not_done"}, "end"),
+    ],
+)
+async def test_a_job_may_wait_for_what_its_user_says(
+    context: ToolContext, given: dict[str, Any], when: dict[str, str], otherwise: str
+) -> None:
+    """requirements/speaking.md §2."""
+    await ask(context, "add", message="Call the bank.", renew_after=14, **given)
+    (job,) = await jobs(context)
+    stored = job.policy.to_json()
+    assert (stored["when"], stored["otherwise"], stored["renew_after"]) == ([when], otherwise, 14)
+    assert "1 to 1,000" in await refusal(context, "update", job_id=job.id, renew_after=0)

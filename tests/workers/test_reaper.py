@@ -41,7 +41,8 @@ async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[HeldLane]:
     """A lane of another process, while the reaper under test runs and has checked once."""
     await kernel.receive("web:1", "Hi")
     terms = terms_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
-    (held,) = await kernel.store.commit(lease.lease, terms, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    leased = await kernel.store.commit(lease.lease, terms, pool=Pool.USER, after="", limit=1, now=clock.ms())
+    (held,) = leased.value
     reaping = asyncio.create_task(kernel.workers.reaper.run())
     assert await clock.naps.get() == NAP_MS
     yield held

@@ -11,6 +11,7 @@ The checks are made in this order; the first that fails decides:
   3. is it too late?     `late`, `grace_seconds`, `catch_up`: which of the slots that passed may still run
   4. is it alone?        `overlap`: an earlier run of the same job waits or runs
   5. is the lane free?   `busy`: another turn runs or waits in the session, or it waits for its user
+  6. is it wanted?       `when`: conditions on the conversation; `renew_after`: reports that no user answers
 
 Invariants
   - every slot from the due one up to the next one is accounted for: fired, missed or skipped
@@ -23,6 +24,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
+from segue.model.conditions.check import ConversationFacts, unmet
+from segue.model.conditions.vocabulary import Otherwise
 from segue.model.policy import Busy, Late, Overlap, Policy
 from segue.model.states import Outcome
 from segue.record import positional, record
@@ -33,6 +36,7 @@ LATE_AFTER = timedelta(seconds=60)
 """A slot counts as on time for this long: timers, restarts and busy machines take some seconds."""
 
 POSTPONED_BY = timedelta(seconds=60)
+CONDITION_POSTPONED_BY = timedelta(hours=1)
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -59,6 +63,10 @@ class DueSlot:
     """When to look again at a slot that found its session busy."""
     put_off_because: str | None = None
     """The stored reason; also None for a slot that an older version put off."""
+    conversation: ConversationFacts | None = None
+    """Read only for a job with conditions."""
+    unanswered_runs: int = 0
+    """Reports in a row that no user answered; read only for a job with `renew_after`."""
 
 
 class End(StrEnum):
@@ -69,6 +77,7 @@ class End(StrEnum):
     MAX_RUNS = "max_runs reached"
     UNTIL = "until passed"
     NO_SLOT = "no further slot"
+    CONDITION = "its condition no longer holds"
 
 
 BUSY = "busy: the session was at work"
@@ -76,6 +85,9 @@ WAITS = "busy: the session waits for the user's answer"
 AWAY = "no worker looked in time"
 
 SNOOZED = "snoozed by a reply"
+
+RENEW = "renew: "
+"""The beginning of the stored reason of a slot at which a job asked whether to go on."""
 
 PUT_OFF = "put off: "
 """The beginning of the stored reason of a run that was put off before it entered the lane."""
@@ -116,6 +128,8 @@ class PassOver:
     count: int = 1
     next: datetime | None = None
     end: End | None = None
+    question: str | None = None
+    """The job is paused with the reason, and its session is asked this."""
 
 
 @record
@@ -124,6 +138,8 @@ class Postpone:
 
     until: datetime
     reason: str
+    or_message: bool = False
+    """Look earlier if a user writes."""
 
 
 Decision: TypeAlias = Fire | PassOver | Postpone
@@ -155,7 +171,7 @@ def decide(due: DueSlot, now: datetime) -> Decision:
         if due.policy.busy is Busy.SKIP:
             return _skip(due, pick, now, reason)
         return Postpone(until=now + POSTPONED_BY, reason=reason)
-    return _fire(due, pick, now)
+    return _unwanted(due, pick, now) or _fire(due, pick, now)
 
 
 def fire_snoozed(trigger: Trigger, snoozed_to: datetime, slot: datetime | None) -> Fire:
@@ -264,6 +280,23 @@ def _blocked(due: DueSlot) -> str | None:
     return BUSY if due.lane_busy and not due.running and not due.queued_runs else None
 
 
+def _unwanted(due: DueSlot, pick: _Pick, now: datetime) -> PassOver | Postpone | None:
+    """What happens to a slot whose conditions do not hold, or whose reports no user answers."""
+    policy, conversation = due.policy, due.conversation
+    if policy.when and conversation is not None and (reason := unmet(policy.when, conversation, now)):
+        if policy.otherwise is Otherwise.POSTPONE:
+            return Postpone(until=now + CONDITION_POSTPONED_BY, reason=reason, or_message=True)
+        skipped = _skip(due, pick, now, reason)
+        if policy.otherwise is Otherwise.END:
+            return replace(skipped, next=None, end=End.CONDITION)
+        return skipped
+    if policy.renew_after is not None and due.unanswered_runs >= policy.renew_after:
+        reason = f"{RENEW}no user answered the last {policy.renew_after}"
+        question = f"No answer to the last {policy.renew_after}. Keep it, change it or stop it?"
+        return replace(_skip(due, pick, now, reason), next=None, end=None, question=question)
+    return None
+
+
 def _fire(due: DueSlot, pick: _Pick, now: datetime) -> Fire:
     older = _older(due, pick)
     following, end = _next_slot(due, pick.slot if pick.catching_up else now, fired=True)
@@ -302,7 +335,7 @@ def _skip(due: DueSlot, pick: _Pick, now: datetime, reason: str) -> PassOver:
 def skipped_instead(fire: Fire, due: DueSlot, now: datetime, reason: str) -> PassOver:
     """The decision to skip a slot that was about to run. A skipped run is not one of `max_runs`."""
     following, end = fire.next, fire.end
-    if following is None:
+    if following is None and not fire.extra:
         following, end = _next_slot(due, fire.slot if due.policy.late is Late.ALL else now, fired=False)
     return PassOver(
         slot=fire.missed.first if fire.missed else fire.slot,

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from segue.model.conditions.check import CONDITION
 from segue.model.decision import BUSY, PUT_OFF
 from segue.model.records import Job, Run, Session, Turn
 from segue.model.schedule import upcoming, zone_of
@@ -292,7 +293,10 @@ def _passed(run: Run, tell: _Clock) -> _Part:
     slots = f" It stands for {count} moments." if count > 1 else ""
     verb = "was skipped" if run.outcome is Outcome.SKIPPED else "was missed"
     decided = f"It {verb} on {tell.at(run.queued_at)}: {run.reason or 'no reason is recorded'}.{slots}"
-    return _Part(str(run.outcome), (decided,), {"reason": run.reason, "moments": count})
+    known: dict[str, Any] = {"reason": run.reason, "moments": count}
+    if run.reason and run.reason.startswith(CONDITION):
+        known["condition"] = run.reason
+    return _Part(str(run.outcome), (decided,), known)
 
 
 def _ended(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from segue.errors import BadPolicy, BadTrigger
+from segue.model.conditions.vocabulary import Condition, Otherwise, read_conditions
 from segue.model.cost.budget import Budget
 from segue.times.format import quoted
 from segue.times.moment import storable
@@ -78,7 +79,13 @@ class _Range(NamedTuple):
     optional: bool = False
 
 
-_ENUMS: dict[str, type[StrEnum]] = {"late": Late, "busy": Busy, "overlap": Overlap, "crash": Crash}
+_ENUMS: dict[str, type[StrEnum]] = {
+    "late": Late,
+    "busy": Busy,
+    "overlap": Overlap,
+    "crash": Crash,
+    "otherwise": Otherwise,
+}
 _RANGES = {
     "grace_seconds": _Range(1, 10 * 365 * 86_400),
     "retries": _Range(0, 100, whole=True),
@@ -86,6 +93,7 @@ _RANGES = {
     "max_runs": _Range(1, 1_000_000_000, whole=True, optional=True),
     "timeout_seconds": _Range(1, 7 * 86_400),
     "catch_up": _Range(1, 100, whole=True),
+    "renew_after": _Range(1, 1000, whole=True, optional=True),
 }
 
 
@@ -117,8 +125,15 @@ class Policy:
     """The most slots that `late = all` runs after a gap."""
     budget: Budget | None = None
     """How much its runs may use in a period: a `Budget`, or `{"usd": 0.5, "per": "day", "over": "skip"}`."""
+    when: tuple[Condition, ...] | None = None
+    """Conditions on the conversation: a slot runs only if all of them hold."""
+    otherwise: Otherwise = Otherwise.SKIP
+    """What happens to a slot whose conditions do not hold."""
+    renew_after: int | None = None
+    """After this many reports in a row without an answer, the job asks whether to go on, and is paused."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "otherwise", self.otherwise or Otherwise.SKIP)  # null without `when`
         for name, kind in _ENUMS.items():
             object.__setattr__(self, name, _member(name, getattr(self, name), kind))
         for name, limits in _RANGES.items():
@@ -127,11 +142,16 @@ class Policy:
             object.__setattr__(self, "until", _moment(self.until))
         if self.budget is not None:
             object.__setattr__(self, "budget", _budget(self.budget))
+        if self.when is not None:
+            object.__setattr__(self, "when", read_conditions(self.when))
 
     def to_json(self) -> JSON:
+        # Without conditions, `otherwise` is null: an older worker pauses a job with values it cannot read.
         return asdict(self) | {
             "until": self.until.isoformat() if self.until else None,
             "budget": self.budget.to_json() if self.budget else None,
+            "when": [one.to_json() for one in self.when] if self.when else None,
+            "otherwise": str(self.otherwise) if self.when else None,
         }
 
     @property

@@ -16,6 +16,8 @@ from segue.agents.tools.registry import Tool, ToolContext, ToolRefused
 from segue.errors import NotFound
 from segue.kernel.api.jobs import OwnedJob
 from segue.model.action import Ask, changed_ask
+from segue.model.conditions.vocabulary import unless
+from segue.model.policy import Policy
 from segue.model.prompts import Mode
 from segue.model.records import Job
 from segue.model.schedule import local, upcoming, zone_of
@@ -64,6 +66,17 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
         "not. Give the days by it, not by the line: '0 9 * * *' for working days at 9",
     },
     "at": {"type": "string", "description": "once: '2027-03-03T10:00:00', or 'tomorrow at 09:00'"},
+    "unless": {
+        "type": "string",
+        "enum": ["answered", "done"],
+        "description": "leave a run out: `answered`, if the user has written by then ('remind me tomorrow "
+        "unless I answer'); `done`, once the user answers a run with 'done', which ends the job ('nag me "
+        "until done')",
+    },
+    "renew_after": {
+        "type": "number",
+        "description": "ask the user whether to go on after this many runs without an answer, and pause",
+    },
     "job_id": {"type": "string", "description": "which job, as `list` shows it"},
 }
 
@@ -120,7 +133,13 @@ async def _add(context: ToolContext, given: Mapping[str, Any]) -> str:
     models = {name: given[name] for name in ("mode", "model", "look") if name in given}
     action = Ask(check_text(given["message"], "the message"), **models)
     job = await context.kernel.jobs.add(
-        session.key, trigger, action, name=given.get("name"), limits=True, owner=session.owner
+        session.key,
+        trigger,
+        action,
+        name=given.get("name"),
+        policy=_policy(Policy(), given, repeats=trigger.repeats),
+        limits=True,
+        owner=session.owner,
     )
     return f"Added. {_describe(job, context)}{await _day_hint(context, job)}"
 
@@ -142,13 +161,16 @@ async def _update(context: ToolContext, given: Mapping[str, Any]) -> str:
     if trigger is None and "tz" in given and isinstance(before, Cron | RRule):
         trigger = replace(before, tz=given["tz"])
     name, message = given.get("name"), given.get("message")
+    policy = _policy(found.job.policy, given, repeats=(trigger or before).repeats)
     models = {name: given[name] for name in ("mode", "model", "look") if name in given}
-    if name is None and message is None and trigger is None and not models:
-        raise ToolRefused("update needs something to change: `name`, `message` or a schedule")
+    if name is None and message is None and trigger is None and policy is None and not models:
+        raise ToolRefused("update needs something to change: `name`, `message`, `unless` or a schedule")
     if "mode" in models:
         models["mode"] = Mode(models["mode"])
     action = changed_ask(found.job.action, message=message, **models)
-    changed = await context.kernel.jobs.update(found, name=name, trigger=trigger, action=action, limits=True)
+    changed = await context.kernel.jobs.update(
+        found, name=name, trigger=trigger, action=action, policy=policy, limits=True
+    )
     return f"Updated. {_describe(changed, context)}{await _day_hint(context, changed)}"
 
 
@@ -237,6 +259,15 @@ async def _day_hint(context: ToolContext, job: Job) -> str:
         f" It runs on holidays too. The calendar of this conversation is {days}: if working days are meant, "
         f"update the job with `days` '{days}' and `cron_expr` '{trigger.expr.removesuffix('1-5')}*'."
     )
+
+
+def _policy(before: Policy, given: Mapping[str, Any], *, repeats: bool) -> Policy | None:
+    """The policy with `unless` and `renew_after`; None if neither is given."""
+    fields = unless(given["unless"], repeats=repeats) if "unless" in given else {}
+    if "renew_after" in given:
+        wanted = given["renew_after"]
+        fields["renew_after"] = int(wanted) if float(wanted).is_integer() else wanted
+    return before.changed(fields) if fields else None
 
 
 def _describe(job: Job, context: ToolContext) -> str:

@@ -42,7 +42,10 @@ NewSchedule = Annotated[str | None, typer.Option("--schedule", help="A new sched
 Days = Annotated[str | None, typer.Option(help="A day set, such as CN: only its working days count.")]
 DayShift = Annotated[Shift | None, typer.Option(help="The working day that a run on a day off moves to.")]
 Name = Annotated[str | None, typer.Option(help="The job's name. Default: the first line of the message.")]
-AskMode = Annotated[Mode | None, typer.Option(help="check sends nothing if the agent has nothing to report.")]
+AskMode = Annotated[
+    Mode | None,
+    typer.Option(help="check sends nothing if there is nothing to report; say sends the message itself."),
+]
 AskView = Annotated[View | None, typer.Option(help="How much of the conversation the agent receives.")]
 AskModel = Annotated[
     str | None,
@@ -55,6 +58,11 @@ LookModel = Annotated[
 ]
 PolicyFields = Annotated[
     list[str] | None, typer.Option("--policy", help="A field of the policy, such as late=skip. Repeatable.")
+]
+
+Unless = Annotated[
+    str | None,
+    typer.Option(help="answered: no run if the user has written by then. done: until the user says done."),
 ]
 
 
@@ -140,6 +148,7 @@ def add(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be made; store nothing.")
     ] = False,
+    unless: Unless = None,
 ) -> None:
     """Schedule a turn in a session. Creates the session if it does not exist."""
 
@@ -153,7 +162,8 @@ def add(
             model=model,
             look=look,
         )
-        options = {"name": name, "policy": _policy(policy, None), "limits": True, "owner": context.owner}
+        chosen = _policy(policy, None, unless=unless, repeats=trigger.repeats)
+        options = {"name": name, "policy": chosen, "limits": True, "owner": context.owner}
         return key, trigger, action, options
 
     async def add_job(kernel: "Kernel") -> "Job":
@@ -204,6 +214,7 @@ def edit(
     model: AskModel = None,
     look: LookModel = None,
     policy: PolicyFields = None,
+    unless: Unless = None,
 ) -> None:
     """Change the given fields of a job."""
 
@@ -221,7 +232,7 @@ def edit(
             action=changed_ask(
                 found.job.action, message=message, mode=mode, view=view, **_models_given(model, look)
             ),
-            policy=_policy(policy, found.job.policy),
+            policy=_policy(policy, found.job.policy, unless=unless, repeats=trigger.repeats),
             limits=True,
         )
 
@@ -385,12 +396,15 @@ def _on_days(trigger: "Trigger", days: str | None, shift: Shift | None) -> "Trig
     return Cron(trigger.expr, trigger.tz, days or trigger.days, shift or trigger.shift)
 
 
-def _policy(options: list[str] | None, before: "Policy | None") -> "Policy | None":
+def _policy(
+    options: list[str] | None, before: "Policy | None", *, unless: str | None, repeats: bool
+) -> "Policy | None":
     import json
 
+    from segue.model.conditions.vocabulary import unless as conditions_of
     from segue.model.policy import Policy
 
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = conditions_of(unless, repeats=repeats) if unless else {}
     for each in options or ():
         name, equals, value = each.partition("=")
         if not equals:

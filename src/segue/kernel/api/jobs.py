@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
-from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound
+from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, NotHere, NotPrivateChat
 from segue.kernel.api.budgets import check_price, raise_budget
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.explain_facts import gather_facts
@@ -17,6 +17,7 @@ from segue.model.action import Action, Ask
 from segue.model.cost.forecast import Forecast
 from segue.model.explain import Explanation, explain
 from segue.model.policy import Policy
+from segue.model.prompts import Mode
 from segue.model.records import NEWEST, Asker, Job, Owner, PageStart, Session
 from segue.model.schedule import check_rhythm, skipped_slot, with_first_slot, with_slot
 from segue.model.states import JobKind, JobState
@@ -70,6 +71,7 @@ class JobsApi:
         caller can change, skip or delete it; if one of that `job_id` exists it is returned, and resumed if it
         was paused. `limits` applies the limits for users of the settings: how often a job runs, and how many
         a session has. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`, `DuplicateId`, `TooManyJobs`;
+        `NotHere` for a condition on a job of another session; `NotPrivateChat` for the mode `say` in a group;
         `BadSetting` for a `Call` of a function and `UnknownModel` for a model that this kernel does not have;
         `Conflict` for a second active
         job of kind `recall` in one session.
@@ -91,6 +93,7 @@ class JobsApi:
         if limits:
             self._check_rhythm(job.trigger, now)
         await check_price(context, job.policy, job.action, None)
+        await self._check_conversation(job, session)
         work = partial(
             jobs.create,
             job_owner,
@@ -221,6 +224,7 @@ class JobsApi:
                 action=action or job.action,
                 policy=policy or job.policy,
             )
+            await self._check_conversation(edited, found.session)
             if job.state is JobState.ACTIVE and new:
                 start = now if isinstance(new, At) else await self._context.skipped_until(job, now)
                 edited = with_first_slot(edited, start)
@@ -398,6 +402,25 @@ class JobsApi:
         active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
         changed = with_first_slot(active, now)
         return self._context.announce(await self._context.store.commit(jobs.change, changed, now))
+
+    async def _check_conversation(self, job: Job, session: Session | None) -> None:
+        """Raises `NotPrivateChat` and `NotHere`."""
+        says = isinstance(job.action, Ask) and job.action.mode is Mode.SAY
+        if says and session is not None and session.chat_type != "private":
+            raise NotPrivateChat(
+                f"{session.key} is a group, and the mode say is for chats with one person; use the mode turn"
+            )
+        for named in {condition.job for condition in job.policy.when or () if condition.job}:
+            try:
+                other = await self._context.store.job(named)
+            except NotFound:
+                other = None
+            here = session is not None and other is not None and other.session_id == session.id
+            if not here or named == job.id:
+                raise NotHere(
+                    f"a condition looks at another job of the same session, and {named} is not one; the list "
+                    "of the session's jobs has their ids"
+                )
 
     def _check_rhythm(self, trigger: Trigger, now: int) -> None:
         least = timedelta(seconds=self._context.settings.least_interval_seconds)

@@ -10,6 +10,7 @@ Invariants
 
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, LeaseTerms, lease
+from segue.kernel.transactions.result import Result
 from segue.store import queries
 from segue.store.database import Transaction
 
@@ -30,7 +31,7 @@ def lease_within_limit(
     now: int,
     since: int,
     allow_suspect: bool,
-) -> Transaction[list[HeldLane] | None]:
+) -> Transaction[Result[list[HeldLane]] | None]:
     """`lease`, for at most as many lanes as there is room for. None: there is no room."""
     yield queries.sessions.lock_leasing, {}
     counted = yield queries.sessions.count_leased, {"most": most}

@@ -146,12 +146,15 @@ def pass_over(
     yield from _insert_skipped_run(job, slot, decision.outcome, decision.reason, missed, now)
     yield from _trim_runs(job, keep)
     events = jobs.update_of(session, job, now)
+    if decision.question is not None:
+        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
+        asked = delivery_params(f"{slot:012x}{job.id}", session, decision.question, source, now)
+        yield queries.deliveries.create, asked
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
         source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
         events.append(_message(session, f"Missed: {job.name}. {decision.reason}", source, now))
-    return Result(
-        value=None, events=(yield from session_log.append_events(session, events, now)) if events else ()
-    )
+    written = (yield from session_log.append_events(session, events, now)) if events else ()
+    return Result(value=None, events=written, wake=_COURIER if decision.question else frozenset())
 
 
 def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None] | None]:
@@ -171,6 +174,8 @@ def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None]
     )
     if not taken:
         return None
+    if decision.or_message:
+        yield queries.sessions.disarm_idle, {"id": job.session_id}
     announced = job.kind is not JobKind.RECALL and job.next_at != _first_check(job)
     if isinstance(job.trigger, Idle) or announced:
         return Result(value=None)
@@ -219,6 +224,9 @@ def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> 
     elif decision.end is not None:
         taken["state"] = str(JobState.ENDED)
         taken["state_reason"] = str(decision.end)
+    elif isinstance(decision, PassOver) and decision.question is not None:
+        taken["state"] = str(JobState.PAUSED)
+        taken["state_reason"] = decision.reason
     done = yield queries.jobs.take, taken
     if done and isinstance(job.trigger, Idle):
         yield queries.sessions.disarm_idle, {"id": job.session_id}

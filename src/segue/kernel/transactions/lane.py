@@ -142,6 +142,7 @@ def _record_activity(session: Session, title: str | None, now: int) -> Transacti
             quiet_at = job.trigger.next_after(to_moment(now))
             if quiet_at is not None:
                 yield queries.jobs.arm, {"id": job.id, "next_at": to_ms(quiet_at)}
+        yield queries.jobs.look_again, {"session_id": session.id, "now": now}
         yield queries.sessions.arm_idle, {"id": session.id}
     return int(touched[0]["job_said_at"]) if touched else 0
 

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import session_log
+from segue.kernel.transactions import conditions, session_log
 from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
+from segue.kernel.transactions.result import Result, combined
 from segue.model.records import Event, Session, Turn, parts_body
 from segue.record import record
 from segue.store import queries
@@ -105,10 +106,11 @@ def lease(
     now: int,
     since: int = 0,
     allow_suspect: bool = True,
-) -> Transaction[list[HeldLane]]:
+) -> Transaction[Result[list[HeldLane]]]:
     """Lease ready lanes of the account that follows `after`, and start the first turn of each.
 
-    `since`: lower bound on `ready_at`. `allow_suspect`: start at most one turn that has already crashed
+    The result's events are those of turns that were withdrawn instead, because their conditions no longer
+    hold. `since`: lower bound on `ready_at`. `allow_suspect`: start at most one turn that has already crashed
     twice, the oldest; the others are requeued.
     """
     leased = yield (
@@ -135,9 +137,9 @@ def _start(
     terms: LeaseTerms,
     allow_suspect: bool,
     now: int,
-) -> Transaction[list[HeldLane]]:
+) -> Transaction[Result[list[HeldLane]]]:
     if not sessions:
-        return []
+        return Result(value=[])
     acted = int(not terms.reports_tools)
     started = yield (
         queries.turns.start_next,
@@ -146,6 +148,7 @@ def _start(
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
     suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
     delayed = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
+    withdrawn = yield from _withdraw_unwanted(sessions, turns, terms.holder, now)
     held = [
         _held(session, states[session.id], turns[session.id], terms.holder, now)
         for session in sessions
@@ -163,7 +166,7 @@ def _start(
         if one.session.waiting_until is not None:
             yield from _end_waiting(one, one.session.waiting_until)
     for session in sessions:
-        if session.id in turns:
+        if session.id in turns or session.id in withdrawn:
             continue
         lane: Params = {"id": session.id, "holder": terms.holder, "fence": session.fence}
         if suspect := delayed.get(session.id):  # and its lane too, or the turns behind would overtake it
@@ -171,7 +174,21 @@ def _start(
             yield queries.sessions.delay, {**lane, "ready_at": now + SUSPECT_PAUSE_MS}
         else:  # no turn is due by our clock: return the event number that the lease took
             yield queries.sessions.release, {**lane, **session_log.NOTHING, "events": -1}
-    return held
+    return combined(held, withdrawn.values())
+
+
+def _withdraw_unwanted(
+    sessions: Sequence[Session], turns: dict[str, Turn], holder: str, now: int
+) -> Transaction[dict[str, Result[None]]]:
+    """Take back the turns whose conditions no longer hold, and release their lanes."""
+    withdrawn: dict[str, Result[None]] = {}
+    for session in sessions:
+        turn = turns.get(session.id)
+        unwanted = (yield from conditions.why_unwanted(session, turn, now)) if turn else None
+        if turn is not None and unwanted is not None:
+            withdrawn[session.id] = yield from conditions.withdraw(session, holder, turn, *unwanted, now)
+            del turns[session.id]
+    return withdrawn
 
 
 def _empty_queue(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:

@@ -1,12 +1,13 @@
 """Results of transactions: what was written, the events to publish, and the workers to wake."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Generic, TypeVar
 
 from segue.model.records import Event
 from segue.record import record
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -43,3 +44,15 @@ class Result(Generic[T_co]):
     wake: frozenset[Name] = frozenset()
     ready_at: int | None = None
     """When the next turn of the lane became due, or will, if one waits."""
+
+
+def combined(value: T, results: Iterable[Result[None]]) -> Result[T]:
+    """The value, with the events and wakes of several results."""
+    several = list(results)
+    ready = [result.ready_at for result in several if result.ready_at is not None]
+    return Result(
+        value=value,
+        events=[event for result in several for event in result.events],
+        wake=frozenset().union(*(result.wake for result in several)),
+        ready_at=min(ready, default=None),
+    )

@@ -34,7 +34,7 @@ from segue.model.cost.usage import normalised
 from segue.model.evaluation import says_nothing
 from segue.model.files import File, text_of
 from segue.model.prompts import Mode
-from segue.model.records import Event
+from segue.model.records import Event, Turn
 from segue.model.states import EVALUATED
 from segue.model.text_checks import clean
 from segue.store.rows.core import to_text
@@ -187,7 +187,7 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
         if running.held.turn.call is not None:
             return await _call(context, running, turn)
         _check_models(context, turn)
-        await _drive(context, turn, output)
+        await _drive(context, turn, output, _said(running.held.turn))
         if output.waiting is not None:
             ending = closure.asked(running.text, running.usage, output.waiting)
         else:
@@ -215,8 +215,12 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
         running.stopping.set()
 
 
-async def _drive(context: WorkerContext, turn: OpenTurn, output: AgentOutput) -> None:
-    """Run the agent to its end, or until it waits for a person."""
+async def _drive(context: WorkerContext, turn: OpenTurn, output: AgentOutput, said: str | None) -> None:
+    """Run the agent to its end, or until it waits for a person. `said`: the answer, without the agent."""
+    if said is not None:
+        await output.take(said)
+        await output.close()
+        return
     pieces = context.agent.answer(turn)
     try:
         async for piece in pieces:
@@ -228,6 +232,11 @@ async def _drive(context: WorkerContext, turn: OpenTurn, output: AgentOutput) ->
         if isinstance(pieces, AsyncGenerator):
             await pieces.aclose()
         await output.close()
+
+
+def _said(turn: Turn) -> str | None:
+    """The text that a turn says word for word; None for a turn of the agent."""
+    return turn.prompt if turn.brief is not None and turn.brief.mode == Mode.SAY else None
 
 
 def _short_traceback(error: BaseException) -> str:

@@ -88,11 +88,11 @@ class Runner:
             return [], held_until
         allow_suspect = context.crash_suspects.reserve()
         held: list[HeldLane] | None = None
-        transaction: Callable[..., Transaction[list[HeldLane] | None]] = lease.lease
+        transaction: Callable[..., Transaction[Result[list[HeldLane]] | None]] = lease.lease
         if self._limit:
             transaction = partial(lease_within_limit, most=self._limit)
         try:
-            held = await context.store.commit(
+            leased = await context.store.commit(
                 transaction,
                 LeaseTerms(
                     holder=context.holder,
@@ -107,6 +107,7 @@ class Runner:
                 now=context.clock.ms(),
                 allow_suspect=allow_suspect,
             )
+            held = None if leased is None else context.announce(leased)
         except StoreError as error:
             _log.warning("lease failed, retrying: %s", error)
             self._store_failed = True

@@ -12,7 +12,7 @@ from functools import partial
 
 from segue.errors import NotFound, PriceUnknown
 from segue.kernel.live.observers import Observer
-from segue.kernel.transactions import fire, unified
+from segue.kernel.transactions import conditions, fire, unified
 from segue.kernel.transactions.fire import OutgoingMessage
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
@@ -22,7 +22,7 @@ from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
 from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide, fire_snoozed, skipped_instead
 from segue.model.policy import Busy, jittered
-from segue.model.prompts import PromptFacts, template_for
+from segue.model.prompts import Mode, PromptFacts, template_for
 from segue.model.records import Source, run_id
 from segue.model.states import JobKind, Outcome
 from segue.store.queues import DueJob, Unreadable
@@ -67,7 +67,7 @@ class Timer:
         try:
             if self._unified and due.job.policy.busy is not Busy.WAIT and due.job.kind in unified.SHARED:
                 due = await self._with_common_lane(due)
-            decision = _decide(due, now)
+            decision = await self._decide(due, now)
             taken = await self._act(due, decision, now)
             if taken is not None and taken.value is Outcome.SKIPPED and isinstance(decision, Fire):
                 decision = skipped_instead(decision, _due_slot(due, now), to_moment(now), "budget")
@@ -122,6 +122,16 @@ class Timer:
             outbox=context.outbox(now) if asking is not None else None,
         )
 
+    async def _decide(self, due: DueJob, now: int) -> Fire | PassOver | Postpone:
+        job = due.job
+        if job.snoozed_to is not None and job.snoozed_to <= now:
+            slot = None if job.slot is None else to_moment(job.slot)
+            return fire_snoozed(job.trigger, to_moment(job.snoozed_to), slot)
+        looked_at = _due_slot(due, now)
+        if job.policy.when or job.policy.renew_after:
+            looked_at = await self._with_conversation(due, looked_at)
+        return decide(looked_at, to_moment(now))
+
     async def _with_common_lane(self, due: DueJob) -> DueJob:
         """In unified mode, the state of the session that the job's turn runs in."""
         chat = await self._store.session_by_id(due.job.session_id)
@@ -129,6 +139,22 @@ class Timer:
         if common is None:
             return replace(due, lane_busy=False, waiting_until=None)
         return replace(due, lane_busy=common.busy, waiting_until=common.waiting_until)
+
+    async def _with_conversation(self, due: DueJob, slot: DueSlot) -> DueSlot:
+        """The slot with the facts that conditions look at, of the session that the turn runs in."""
+        job, session_id, heard_at = due.job, due.job.session_id, due.heard_at
+        if self._unified and job.kind in unified.SHARED:
+            chat = await self._store.session_by_id(session_id)
+            if common := await self._store.session(chat.owner, unified.KEY):
+                session_id, heard_at = common.id, common.last_message_at
+        found = await self._store.commit(
+            conditions.read_conversation, job, session_id, heard_at, self._zone(due)
+        )
+        return replace(slot, conversation=found.facts, unanswered_runs=found.unanswered_runs)
+
+    def _zone(self, due: DueJob) -> str:
+        tz: str | None = getattr(due.job.trigger, "tz", None)
+        return tz or due.session_zone or self._context.settings.timezone or "UTC"
 
     def _make_work(self, due: DueJob, decision: Fire, now: int) -> Admission | OutgoingMessage:
         job, slot = due.job, to_ms(decision.slot)
@@ -147,6 +173,7 @@ class Timer:
                 brief = self._prompt_facts(due, action, decision)
             case Call():
                 call = action.to_json()
+                brief = self._prompt_facts(due, action, decision) if job.policy.when else None
         return Admission(
             turn_id=self._context.ids(now),
             content=content,
@@ -161,23 +188,22 @@ class Timer:
             timeout_ms=round(job.policy.timeout_seconds * 1000),
         )
 
-    def _prompt_facts(self, due: DueJob, action: Ask, decision: Fire) -> PromptFacts:
-        template = template_for(due.job.kind, action.mode)
+    def _prompt_facts(self, due: DueJob, action: Ask | Call, decision: Fire) -> PromptFacts:
+        mode, to = (action.mode, action.to) if isinstance(action, Ask) else (Mode.SAY, None)
+        template = template_for(due.job.kind, mode)
         unfinished = due.runs_queued or due.runs_running
         return PromptFacts(
             template=template.id,
             version=template.version,
             slot=to_ms(decision.slot),
-            zone=getattr(due.job.trigger, "tz", None)
-            or due.session_zone
-            or self._context.settings.timezone
-            or "UTC",
+            zone=self._zone(due),
             missed=decision.missed.count if decision.missed else 0,
             previous="had not ended when this one came due" if unfinished else due.job.last_outcome,
-            mode=action.mode,
-            to=action.to,
-            model=action.model,
-            look=action.look,
+            mode=mode,
+            to=to,
+            model=action.model if isinstance(action, Ask) else None,
+            look=action.look if isinstance(action, Ask) else None,
+            guarded=bool(due.job.policy.when),
         )
 
 
@@ -191,19 +217,12 @@ def _tell(kind: JobKind, decision: Fire | PassOver | Postpone, now: int, observe
             observer.run_passed_over(kind, decision.outcome, decision.count)
 
 
-def _decide(due: DueJob, now: int) -> Fire | PassOver | Postpone:
-    job = due.job
-    if job.snoozed_to is not None and job.snoozed_to <= now:
-        slot = None if job.slot is None else to_moment(job.slot)
-        return fire_snoozed(job.trigger, to_moment(job.snoozed_to), slot)
-    return decide(_due_slot(due, now), to_moment(now))
-
-
 def _due_slot(due: DueJob, now: int) -> DueSlot:
     job = due.job
-    assert job.slot is not None  # the query returns only jobs that have one
+    due_at = job.slot if job.slot is not None else job.snoozed_to
+    assert due_at is not None  # the query returns only jobs that have one
     assert job.next_at is not None
-    slot, next_at = to_moment(job.slot), to_moment(job.next_at)
+    slot, next_at = to_moment(due_at), to_moment(job.next_at)
     put_off = next_at > jittered(slot, job.policy, job.id)
     return DueSlot(
         trigger=job.trigger,

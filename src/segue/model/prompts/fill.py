@@ -35,6 +35,8 @@ class PromptFacts:
     """The short name of the model that the job asks for."""
     look: str | None = None
     """The short name of the model that looks first."""
+    guarded: bool = False
+    """The job has conditions, which are checked again when the turn starts."""
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FIELDS}

@@ -16,6 +16,8 @@ class Mode(StrEnum):
     """An answer, every time."""
     CHECK = "check"
     """An answer when there is something to say; otherwise one quiet line, and nothing to the channel."""
+    SAY = "say"
+    """The message itself, word for word, without the agent."""
 
 
 @positional
@@ -114,12 +116,17 @@ $message""",
     ),
 )
 
+_NO_PROMPT = Template("", 0, "")
+"""For a turn that says its text, or calls a function: it is published nowhere, so nothing is rendered."""
+
 _BY_NAME = {(template.id, template.version): template for template in TEMPLATES}
 _NEWEST = {template.id: template for template in sorted(TEMPLATES, key=lambda one: one.version)}
 
 
 def template_for(kind: JobKind, mode: Mode) -> Template:
     """The newest template for a job of this kind and mode."""
+    if mode is Mode.SAY:
+        return _NO_PROMPT
     if kind is JobKind.RECALL:
         return _NEWEST["recall.agent_turn"]
     if kind is JobKind.LEGACY:

@@ -24,7 +24,7 @@ from segue.times.trigger import At, Cron, Every, Trigger
 
 _NEXT_RUNS = 3
 
-Mode: TypeAlias = Literal["turn", "check"]
+Mode: TypeAlias = Literal["turn", "check", "say"]
 ViewName: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
 Seconds: TypeAlias = Annotated[float, Field(strict=True)]
 Dollars: TypeAlias = Annotated[float, Field(strict=True)]
@@ -124,6 +124,17 @@ class PolicyIn(Body):
     crash: Literal["auto", "close", "rerun"] = "auto"
     catch_up: Count = 10
     budget: BudgetIn | None = Field(None, description="How much its runs may use in a period.")
+    when: Annotated[list[dict[str, JsonValue]], Field(max_length=100)] | None = Field(
+        None,
+        description="Conditions on the conversation; a slot runs only if all of them hold.",
+        examples=[[{"if": "unanswered", "since": "last_run"}]],
+    )
+    otherwise: Literal["skip", "end", "postpone"] | None = Field(
+        None, description="What happens to a slot whose conditions do not hold. Default: `skip`."
+    )
+    renew_after: Count | None = Field(
+        None, description="After this many runs without an answer, it asks whether to go on and is paused."
+    )
 
 
 class AddAutomation(Body):
@@ -131,7 +142,10 @@ class AddAutomation(Body):
     message: NonBlankText = Field(description="The prompt for the agent at each run.")
     schedule: Schedule
     timezone: TimesZone = None
-    mode: Mode = Field("turn", description="`check` sends nothing if the agent has nothing to report.")
+    mode: Mode = Field(
+        "turn",
+        description="`check` sends nothing if there is nothing to report. `say` sends the message itself.",
+    )
     view: ViewName = Field("full", description="How much of the conversation the agent receives.")
     model: Name | None = Field(
         None, description="A name of `SEGUE_MODELS`. Default: that of the default model, as it is now."

@@ -141,3 +141,16 @@ LIMIT :limit;
 -- name: remove_of_session
 DELETE FROM events
 WHERE session_id = :session_id;
+
+-- name: said_since
+-- The messages of users among the newest events of a session.
+SELECT seq, at, content
+FROM (
+    SELECT seq, at, role, content, source
+    FROM events
+    WHERE session_id = :session_id
+    ORDER BY seq DESC
+    LIMIT :limit
+) AS newest
+WHERE role = 'user' AND source IS NULL AND at > :since AND content IS NOT NULL
+ORDER BY seq DESC;

@@ -159,6 +159,13 @@ UPDATE jobs
 SET slot = :next_at, next_at = :next_at, revision = revision + 1
 WHERE id = :id AND state = 'active' AND next_at IS NULL;
 
+-- name: look_again
+-- Slots that conditions postponed are looked at with the next message.
+UPDATE jobs
+SET next_at = :now, revision = revision + 1
+WHERE session_id = :session_id AND state = 'active' AND slot <= :now AND next_at > :now
+  AND (state_reason LIKE 'unless: %' OR state_reason LIKE 'only if %');
+
 -- name: unarmed_of_session
 SELECT /*columns job*/
 FROM jobs_told

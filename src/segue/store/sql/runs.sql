@@ -85,6 +85,13 @@ WHERE job_id = :job_id AND started_at IS NOT NULL AND outcome IS NOT NULL
 ORDER BY slot DESC
 LIMIT :limit;
 
+-- name: unanswered
+-- The reports of a job since its users last wrote, and since it last asked whether to go on.
+SELECT COUNT(*) AS count
+FROM runs_told
+WHERE job_id = :job_id AND outcome = 'ok' AND finished_at > :since
+  AND slot > COALESCE((SELECT MAX(slot) FROM runs WHERE job_id = :job_id AND reason LIKE 'renew: %'), 0);
+
 -- name: unsent_of_job
 SELECT delivery_id
 FROM runs

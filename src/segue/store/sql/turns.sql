@@ -132,6 +132,20 @@ UPDATE turns
 SET state = 'queued', attempt = attempt - 1
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
+-- name: withdraw_started
+-- A turn that was started in this transaction, and whose conditions no longer hold.
+UPDATE turns
+SET state = 'cancelled', outcome = 'skipped', reason = :reason, error = :reason, finished_at = :now,
+    started_at = NULL, attempt = 0
+WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
+
+-- name: said_since
+-- What users said in turns that wait.
+SELECT content, queued_at
+FROM turns
+WHERE session_id = :session_id AND state = 'queued' AND run_id IS NULL AND queued_at > :since
+ORDER BY id DESC;
+
 -- name: cancel
 UPDATE turns
 SET state = 'cancelled', outcome = :outcome, reason = :reason, error = :reason, finished_at = :now
