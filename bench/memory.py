@@ -17,7 +17,7 @@ from typing import TypeAlias
 from bench.environment import open_environment
 from bench.question_set import LANGUAGES, NOW, Exchange, Question, distractors, everything, read
 from segue import Kernel
-from segue.kernel.transactions import learn
+from segue.kernel.transactions.memory import learn
 from segue.memory.embedding import Embedder
 from segue.model.memory import Memory, MemoryKind
 from segue.model.records import Owner

@@ -11,7 +11,7 @@ from segue import Kernel, Owner
 from segue.agents.extractor import ModelExtractor
 from segue.agents.llm import load_model
 from segue.errors import AgentFailed
-from segue.kernel.transactions.archive import ArchiveMade
+from segue.kernel.transactions.memory.archive import ArchiveMade
 from segue.memory.extraction import Material
 from segue.model.memory import Memory, MemoryKind, TaskState
 from segue.model.records import Source

@@ -7,7 +7,7 @@ import pytest
 
 from segue import Ask, Every, Kernel, Owner, Settings
 from segue.errors import NotFound
-from segue.kernel.transactions.archive import ArchiveMade
+from segue.kernel.transactions.memory.archive import ArchiveMade
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.memory import TaskState
 from segue.store import queries

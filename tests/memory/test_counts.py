@@ -3,7 +3,7 @@
 import pytest
 
 from segue import Kernel
-from segue.kernel.transactions.archive import MOST_READ
+from segue.kernel.transactions.memory.archive import MOST_READ
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.store import queries
 from segue.store.database import Transaction

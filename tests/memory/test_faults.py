@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel, Owner
-from segue.kernel.transactions.archive import ArchiveMade
+from segue.kernel.transactions.memory.archive import ArchiveMade
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.memory import ArchiveState, TaskState
 from segue.store.open import open_database

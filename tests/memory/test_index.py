@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from segue import Kernel
-from segue.kernel.transactions.archive import failed
+from segue.kernel.transactions.memory.archive import failed
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.store import queries
 from segue.store.database import Transaction

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 
 from segue import Kernel
 from segue.kernel.transactions import settle
-from segue.kernel.transactions.archive import ArchiveMade
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, lease
+from segue.kernel.transactions.memory.archive import ArchiveMade
 from segue.model import closure
 from tests.flows.house import OpenKernel
 from tests.leases import terms_of
@@ -65,7 +65,7 @@ class Talk:
 
     async def _leased(self) -> list[HeldLane]:
         kernel = self.kernel
-        return await kernel.store.commit(
+        leased = await kernel.store.commit(
             lease,
             terms_of(kernel.name, lease_ms=600_000, lease_now=0),
             pool=Pool.USER,
@@ -73,6 +73,7 @@ class Talk:
             limit=1,
             now=kernel.clock.ms(),
         )
+        return leased.value
 
     async def _end_turn(self) -> None:
         if not self._held:

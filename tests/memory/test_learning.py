@@ -7,7 +7,7 @@ import pytest
 
 from segue import Ask, Every, Kernel, Owner, Settings
 from segue.errors import Conflict, NotFound
-from segue.kernel.transactions.archive import ArchiveMade
+from segue.kernel.transactions.memory.archive import ArchiveMade
 from segue.memory.extraction import Lesson, Material
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
 from segue.testing import ManualClock, ScriptedAgent, quiet

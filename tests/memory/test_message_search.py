@@ -8,7 +8,7 @@ import pytest
 
 from segue import Kernel, Operator, Owner
 from segue.errors import BadText
-from segue.kernel.transactions.index_messages import Unindexed, index
+from segue.kernel.transactions.memory.index_messages import Unindexed, index
 from segue.memory.message_search import FoundMessage
 from segue.memory.message_terms import MOST_TERMS, index_terms, position
 from segue.store import queries

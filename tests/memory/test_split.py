@@ -6,7 +6,7 @@ import pytest
 
 from segue import Kernel
 from segue.errors import BadSetting, NotFound
-from segue.kernel.transactions.archive import ArchiveMade, CommitSkipped
+from segue.kernel.transactions.memory.archive import ArchiveMade, CommitSkipped
 from segue.memory.split import ArchiveMark, cut
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.story import under_way

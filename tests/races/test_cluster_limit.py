@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from segue.kernel.transactions.cluster_limit import lease_within_limit
+from segue.kernel.transactions.guards.cluster_limit import lease_within_limit
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane
 from segue.store.database import Transaction
@@ -15,7 +15,7 @@ MOST = 2
 
 
 def leased(holder: str) -> Transaction[list[HeldLane] | None]:
-    return lease_within_limit(
+    within = yield from lease_within_limit(
         terms_of(holder, lease_ms=LEASE_MS, lease_now=NOW),
         most=MOST,
         pool=Pool.USER,
@@ -25,6 +25,7 @@ def leased(holder: str) -> Transaction[list[HeldLane] | None]:
         since=0,
         allow_suspect=True,
     )
+    return None if within is None else within.value
 
 
 async def started_at_once(on: Stage) -> set[int]:

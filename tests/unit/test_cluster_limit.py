@@ -2,7 +2,7 @@
 
 import pytest
 
-from segue.kernel.transactions.cluster_limit import room
+from segue.kernel.transactions.guards.cluster_limit import room
 from segue.kernel.transactions.lane import Pool
 
 

@@ -11,7 +11,7 @@ from segue.client.records import (
 )
 from segue.client.transport import Transport
 from segue.kernel.api.health import HealthStatus
-from segue.kernel.transactions.learn import Undone
+from segue.kernel.transactions.memory.learn import Undone
 from segue.model.memory import MemoryKind, TaskState
 from segue.model.text_checks import check_key, check_text
 from segue.model.transcript import Message

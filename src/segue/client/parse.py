@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from segue.client import records
 from segue.kernel.api.guests import Guest
 from segue.kernel.api.health import HealthStatus
-from segue.kernel.transactions.archive import CommitSkipped
+from segue.kernel.transactions.memory.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.cost.forecast import ForecastVerdict

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, TypeAlias
 
-from segue.kernel.transactions.archive import CommitSkipped
+from segue.kernel.transactions.memory.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.cost.forecast import ForecastVerdict

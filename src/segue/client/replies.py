@@ -1,6 +1,7 @@
 """Replies of a client, with the verbs of `kernel.replies`."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from segue.client.files import part_bodies
 from segue.client.records import RemoteControl, RemoteQueuedTurn
@@ -49,13 +50,13 @@ def turn_body(
     reply_to: str | None,
     when_busy: WhenBusy | str | None,
     replaces: str | None,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The body of a request that sends a user's message."""
     if text or (not parts and replaces is None):
         check_text(text, "a message")
     check_when_busy(when_busy)
     mode = None if when_busy is None else str(when_busy)
-    given = {"reply_to": reply_to, "when_busy": mode, "replaces": replaces}
+    given: dict[str, Any] = {"reply_to": reply_to, "when_busy": mode, "replaces": replaces}
     return {"content": text, "parts": part_bodies(parts)} | {
         name: value for name, value in given.items() if value is not None
     }

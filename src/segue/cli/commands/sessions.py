@@ -180,7 +180,7 @@ def add_messages(
 @command()
 def commit(context: CommandContext, session: Key, keep_recent_count: KeepRecentCount = None) -> None:
     """Archive a session's messages. A worker then extracts memories from them."""
-    from segue.kernel.transactions.archive import ArchiveMade
+    from segue.kernel.transactions.memory.archive import ArchiveMade
 
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.cli.support.command import CommandContext
-    from segue.kernel.api.forecasts import Preview
+    from segue.kernel.api.cost.forecasts import Preview
     from segue.model.cost.forecast import Forecast
     from segue.model.cost.past_runs import Spread
 

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TypeAlias
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, NotHere, NotPrivateChat
-from segue.kernel.api.budgets import check_price, raise_budget
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.cost.budgets import check_price, raise_budget
+from segue.kernel.api.cost.forecasts import Preview, forecast_session, preview
 from segue.kernel.api.explain_facts import gather_facts
-from segue.kernel.api.forecasts import Preview, forecast_session, preview
 from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask

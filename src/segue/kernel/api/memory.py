@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from segue.errors import BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.transactions import archive, learn
-from segue.kernel.transactions.archive import CommitOutcome
-from segue.kernel.transactions.learn import Undone
+from segue.kernel.transactions.memory import archive, learn
+from segue.kernel.transactions.memory.archive import CommitOutcome
+from segue.kernel.transactions.memory.learn import Undone
 from segue.memory.embedding import embedded
 from segue.memory.model_context import Context, assemble
 from segue.memory.ranked_search import MemoryQuery, memory_query

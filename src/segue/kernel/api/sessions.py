@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from segue.errors import BadPolicy, BadSetting, NotFound
-from segue.kernel.api.budgets import SessionBudget, raise_budget, session_budget, set_budget
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.api.forecasts import all_jobs
+from segue.kernel.api.cost.budgets import SessionBudget, raise_budget, session_budget, set_budget
+from segue.kernel.api.cost.forecasts import all_jobs
 from segue.kernel.api.turns import TurnsApi, check_when_busy
 from segue.kernel.live.running import CancelReason
-from segue.kernel.transactions import archive, lane, news, sessions
+from segue.kernel.transactions import lane, news, sessions
 from segue.kernel.transactions.idempotency import Request
+from segue.kernel.transactions.memory import archive
 from segue.kernel.transactions.result import Name
 from segue.kernel.transactions.sessions import UNSET, MaybeDays, MaybePolicy, SessionOpened
 from segue.model.auto_commit import AutoCommitPolicy

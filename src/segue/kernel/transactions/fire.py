@@ -9,9 +9,10 @@ Invariants
 
 from dataclasses import replace
 
-from segue.kernel.transactions import budgets, jobs, lane, session_log, unified
-from segue.kernel.transactions.budgets import NoRoom, Reserving
+from segue.kernel.transactions import jobs, lane, session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, delivery_params
+from segue.kernel.transactions.guards import budgets
+from segue.kernel.transactions.guards.budgets import NoRoom, Reserving
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Route

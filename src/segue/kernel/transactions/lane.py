@@ -17,7 +17,8 @@ from enum import IntEnum
 from typing import Any
 
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
-from segue.kernel.transactions import budgets, session_log, unified
+from segue.kernel.transactions import session_log, unified
+from segue.kernel.transactions.guards import budgets
 from segue.kernel.transactions.replace import check_replaceable
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import conditions, session_log
+from segue.kernel.transactions import session_log
+from segue.kernel.transactions.guards import conditions
 from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
 from segue.kernel.transactions.result import Result, combined

@@ -7,7 +7,8 @@ Invariants
 
 from collections.abc import Callable, Mapping
 
-from segue.kernel.transactions import archive, session_log, settle
+from segue.kernel.transactions import session_log, settle
+from segue.kernel.transactions.memory import archive
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Params, Transaction

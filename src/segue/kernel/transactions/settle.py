@@ -14,8 +14,9 @@ from datetime import timedelta
 from typing import Any
 
 from segue.errors import LeaseLost
-from segue.kernel.transactions import budgets, session_log, unified
+from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, put_answer
+from segue.kernel.transactions.guards import budgets
 from segue.kernel.transactions.jobs import count_failure
 from segue.kernel.transactions.lane import freed, queue_update, withdraw
 from segue.kernel.transactions.lease import HeldLane, hold

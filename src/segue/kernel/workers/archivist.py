@@ -13,7 +13,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from segue.errors import LeaseLost, NotFound
-from segue.kernel.transactions import archive, learn
+from segue.kernel.transactions.memory import archive, learn
 from segue.kernel.transactions.result import Name
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.embedding import StoredVector, embedded

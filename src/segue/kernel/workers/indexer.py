@@ -6,7 +6,7 @@ than the index are added in the same way, the most recently active sessions firs
 
 import asyncio
 
-from segue.kernel.transactions.index_messages import Unindexed, index
+from segue.kernel.transactions.memory.index_messages import Unindexed, index
 from segue.kernel.transactions.result import Name
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.records import Owner

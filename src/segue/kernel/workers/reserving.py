@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from segue.errors import PriceUnknown
-from segue.kernel.transactions.budgets import Reserving, Scope, ScopedBudget
+from segue.kernel.transactions.guards.budgets import Reserving, Scope, ScopedBudget
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Action, Ask, Say
 from segue.model.cost.budget import Budget, BudgetUnit, Estimate, local_day, window

@@ -13,7 +13,7 @@ from functools import partial
 from segue.errors import LeaseLost, StoreError
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.cluster_limit import lease_within_limit
+from segue.kernel.transactions.guards.cluster_limit import lease_within_limit
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, LeaseTerms
 from segue.kernel.transactions.result import Name, Result

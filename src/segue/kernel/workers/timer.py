@@ -12,8 +12,9 @@ from functools import partial
 
 from segue.errors import NotFound, PriceUnknown
 from segue.kernel.live.observers import Observer
-from segue.kernel.transactions import conditions, fire, unified
+from segue.kernel.transactions import fire, unified
 from segue.kernel.transactions.fire import OutgoingMessage
+from segue.kernel.transactions.guards import conditions
 from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.workers.reserving import budgets_of, estimate_run, reserving

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, Field
 
-from segue.kernel.api.budgets import BudgetNow, SessionBudget
+from segue.kernel.api.cost.budgets import BudgetNow, SessionBudget
 from segue.model.cost.budget import BudgetUnit
 from segue.model.cost.past_runs import MICROS
 from segue.server.schemas.automations import BudgetIn

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias, cast
 
 from pydantic import BaseModel, Field, JsonValue
 
-from segue.kernel.api.forecasts import Preview
+from segue.kernel.api.cost.forecasts import Preview
 from segue.model.cost.forecast import Forecast, JobForecast
 from segue.model.cost.past_runs import Spread
 from segue.model.schedule import local, zone_of

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
-from segue.kernel.transactions.archive import ArchiveMade, CommitOutcome
+from segue.kernel.transactions.memory.archive import ArchiveMade, CommitOutcome
 from segue.kernel.transactions.sessions import UNSET, MaybePolicy
 from segue.memory.model_context import Context
 from segue.model import auto_commit

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from segue.errors import Conflict, PriceUnknown
 from segue.kernel.api.context import ApiContext
-from segue.kernel.transactions import budgets
-from segue.kernel.transactions.budgets import Scope, Spent
+from segue.kernel.transactions.guards import budgets
+from segue.kernel.transactions.guards.budgets import Scope, Spent
 from segue.kernel.workers.reserving import first_estimate, price_of, scoped
 from segue.model.action import Action, Ask
 from segue.model.cost.budget import Budget, BudgetUnit, Estimate, has_room, local_day, shown, window

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from segue.errors import BadTime
-from segue.kernel.api.budgets import budget_of, used_now, warnings, zone_of
 from segue.kernel.api.context import ApiContext
-from segue.kernel.transactions.budgets import Scope
+from segue.kernel.api.cost.budgets import budget_of, used_now, warnings, zone_of
+from segue.kernel.transactions.guards.budgets import Scope
 from segue.memory.model_context import assemble
 from segue.memory.ranked_search import memory_query
 from segue.model.action import Ask

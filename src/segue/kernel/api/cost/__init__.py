@@ -1,0 +1,1 @@
+"""Cost: budgets and forecasts of sessions and jobs."""

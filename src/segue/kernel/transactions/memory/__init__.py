@@ -1,0 +1,1 @@
+"""Memory: archives messages, learns from them, and indexes them for search."""
