@@ -153,6 +153,34 @@ async def test_a_job_follows_the_outcome_of_another(
     assert await outcomes(kernel, deploy) == ["skipped", "ok"]
 
 
+async def test_a_job_nags_until_its_user_says_done(
+    kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    until_done = policy({"if": "not_done"}, otherwise="end")
+    nag = Ask("Take the pills.", mode=Mode.SAY)
+    job = await kernel.schedule(CHAT, Every(3600), nag, name="pills", policy=until_done)
+    await hours_later(kernel, clock, 1)
+    await kernel.replies.take(CHAT, "What are they for?")
+    await quiet(kernel)
+    await hours_later(kernel, clock, 1)
+    assert await outcomes(kernel, job) == ["ok", "ok"]
+    done = await kernel.replies.take(CHAT, "done")
+    assert getattr(done, "action", None) == "done"
+    await hours_later(kernel, clock, 1)
+    assert await outcomes(kernel, job) == ["ok", "ok", "skipped"]
+    assert (await kernel.jobs.get(job.id)).state == "ended"
+    assert [asked.turn.role for asked in agent.asked] == ["user"]
+
+
+async def test_the_question_whether_to_go_on_takes_a_reply(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Report."), policy=Policy(renew_after=1))
+    for _ in range(2):
+        await hours_later(kernel, clock, 1)
+    assert (await kernel.jobs.get(job.id)).state == "paused"
+    await kernel.replies.take(CHAT, "go on")
+    assert (await kernel.jobs.get(job.id)).state == "active"
+
+
 async def test_a_postponed_slot_runs_with_the_message_that_it_waits_for(
     kernel: Kernel, clock: ManualClock
 ) -> None:

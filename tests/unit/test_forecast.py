@@ -98,6 +98,12 @@ def test_a_job_after_a_silence_depends_on_messages() -> None:
     assert "messages" in str(one(found, "idle").depends)
 
 
+def test_a_job_with_conditions_depends_on_what_is_said() -> None:
+    found = play(job("nag", Every(3600), when=[{"if": "unanswered"}]))
+    assert {each.verdict for each in found.slots} == {ForecastVerdict.DEPENDS}
+    assert "conditions" in str(one(found, "nag").depends)
+
+
 def test_more_than_five_thousand_slots_are_counted_and_not_listed() -> None:
     found = play(job("often", Every(10)), job("daily", Cron("0 12 * * *", tz="UTC")), days=366)
     assert not found.listed

@@ -118,6 +118,8 @@ def _sections(text: str) -> tuple[dict[str, str], dict[str, str]]:
     kinds: dict[str, dict[str, str]] = {"columns": {}, "name": {}}
     parts = _SECTION.split(text)[1:]
     for kind, name, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        if name in kinds[kind]:
+            raise ValueError(f"two sections of one file have the name {name}")
         kinds[kind][name] = _LINE_COMMENT.sub("", body).strip().rstrip(";")
     return kinds["columns"], kinds["name"]
 

@@ -91,7 +91,7 @@ def _unmet(condition: Condition, facts: ConversationFacts, now: datetime) -> str
             found = _found(condition, facts)
             return f"unless: {found[0]!r} was said at {_clock(found[1].at, now)}" if found else None
         case If.NOT_DONE:
-            done = facts.done_at is not None and facts.done_at > since
+            done = facts.done_at is not None and facts.done_at >= since  # it answers the run itself
             return f"unless: it was done at {_clock(facts.done_at, now)}" if done else None
         case If.OUTCOME:
             return _other_outcome(condition, facts, now)

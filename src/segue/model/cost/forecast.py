@@ -1,8 +1,8 @@
 """Forecast: plays the jobs of a session on a virtual clock, through the same `decide` as the timer.
 
-It knows no user's messages: what depends on them (a job after a silence, a busy session) is said, not
-guessed. A run is expected to take the median of the job's past runs, which shows where two runs of one
-session meet. Budgets are played with what past runs used.
+It knows no user's messages: what depends on them (a job after a silence, conditions, a busy session) is
+said, not guessed. A run is expected to take the median of the job's past runs, which shows where two runs of
+one session meet. Budgets are played with what past runs used.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -148,6 +148,8 @@ def forecast(
     for line in lines:
         if isinstance(line.job.trigger, Idle):
             line.depends = "on messages: it runs after a silence, and each message restarts the wait"
+        elif line.job.policy.when:
+            line.depends = "on what is said until then: it runs only if its conditions hold"
     slots: list[ForecastSlot] | None = None
     if sum(_slots_until(line.job, now, until) for line in lines) <= MOST_SLOTS:
         accounts = _Accounts(budgets or {}, of_session)
@@ -361,7 +363,7 @@ class _Play:
             )
         line.runs += 1
         line.run_count += 1
-        if isinstance(line.job.trigger, Idle):
+        if line.depends is not None:
             self._add(line, decision.slot, ForecastVerdict.DEPENDS, line.depends)
         else:
             reason, other = self._collision(line, now) if line.in_lane else (None, None)

@@ -142,7 +142,7 @@ LIMIT :limit;
 DELETE FROM events
 WHERE session_id = :session_id;
 
--- name: said_since
+-- name: users_said
 -- The messages of users among the newest events of a session.
 SELECT seq, at, content
 FROM (

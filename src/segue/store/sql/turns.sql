@@ -139,7 +139,7 @@ SET state = 'cancelled', outcome = 'skipped', reason = :reason, error = :reason,
     started_at = NULL, attempt = 0
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
--- name: said_since
+-- name: users_said
 -- What users said in turns that wait.
 SELECT content, queued_at
 FROM turns

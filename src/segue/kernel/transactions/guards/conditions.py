@@ -72,9 +72,9 @@ def _read_facts(job: Job, session_id: str, heard_at: int | None, zone: str) -> T
 
 def _said_since(session_id: str, since: int) -> Transaction[list[UserMessage]]:
     """What users said, newest first, with what waits in the lane."""
-    waiting = yield queries.turns.said_since, {"session_id": session_id, "since": since}
+    waiting = yield queries.turns.users_said, {"session_id": session_id, "since": since}
     logged = yield (
-        queries.events.said_since,
+        queries.events.users_said,
         {"session_id": session_id, "since": since, "limit": _MOST_EVENTS},
     )
     messages = [UserMessage(to_moment(row["queued_at"]), row["content"]) for row in waiting]
