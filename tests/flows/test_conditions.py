@@ -219,10 +219,13 @@ async def test_an_answer_renews_a_job(kernel: Kernel, clock: ManualClock) -> Non
 async def test_a_message_is_said_word_for_word_without_the_agent(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    job = await kernel.schedule(CHAT, Every(3600), Ask("Drink *water*.", mode=Mode.SAY))
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Drink *water*.", mode=Mode.SAY), name="water")
     await hours_later(kernel, clock, 1)
     assert await outcomes(kernel, job) == ["ok"]
-    assert (await said(kernel))[-1] == ("assistant", "Drink *water*.")
+    assert await said(kernel) == [
+        ("user", "Scheduled cron job triggered: water"),
+        ("assistant", "Drink *water*."),
+    ]
     assert agent.asked == []
     [run] = await slots(kernel, job)
     assert (run.rendered_prompt, run.usage) == (None, None)

@@ -169,7 +169,9 @@ class Timer:
         prompt = call = brief = None
         match action:
             case Ask():
-                content = trigger_words(job.kind, job.name, action.prompt, hidden=action.hidden)
+                # A text that is said is not shown before it is said.
+                hidden = action.hidden or action.mode is Mode.SAY
+                content = trigger_words(job.kind, job.name, action.prompt, hidden=hidden)
                 prompt = action.prompt
                 brief = self._prompt_facts(due, action, decision)
             case Call():
