@@ -181,7 +181,7 @@ def _start(
 def _withdraw_unwanted(
     sessions: Sequence[Session], turns: dict[str, Turn], holder: str, now: int
 ) -> Transaction[dict[str, Result[None]]]:
-    """Take back the turns whose conditions no longer hold, and release their lanes."""
+    """Withdraw the turns whose conditions no longer hold, and release their lanes."""
     withdrawn: dict[str, Result[None]] = {}
     for session in sessions:
         turn = turns.get(session.id)

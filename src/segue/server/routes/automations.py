@@ -19,6 +19,7 @@ from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import automations as schemas
 from segue.server.schemas import common, views
 from segue.server.schemas.forecasts import DryRunOut, dry_run_out
+from segue.server.schemas.models import ModelsOut, models_out
 from segue.times.clock import to_moment
 from segue.times.trigger import Cron, Trigger
 
@@ -33,6 +34,12 @@ Include: TypeAlias = Annotated[
     list[Literal["system", "ended"]],
     Query(description="`system` adds system jobs, `ended` adds jobs that have ended."),
 ]
+
+
+@router.get("/models", summary="List models")
+async def list_models(request: AuthenticatedRequest) -> ModelsOut:
+    """List the models that automations may name, with the price of each if it is known."""
+    return models_out(request.kernel.settings)
 
 
 @router.get("/sessions/{key}/automations", summary="List automations")

@@ -28,16 +28,14 @@ _MOST_EVENTS = 2000
 
 
 @positional
-class Conversation:
+class SlotFacts:
     """What decides whether a slot of a job is wanted."""
 
     facts: ConversationFacts
     unanswered_runs: int = 0
 
 
-def read_conversation(
-    job: Job, session_id: str, heard_at: int | None, zone: str
-) -> Transaction[Conversation]:
+def read_conversation(job: Job, session_id: str, heard_at: int | None, zone: str) -> Transaction[SlotFacts]:
     """The facts of the session that the job's turn runs in, for the decision about a slot."""
     facts = yield from _read_facts(job, session_id, heard_at, zone)
     unanswered = 0
@@ -45,7 +43,7 @@ def read_conversation(
         since = job.created_at if heard_at is None else heard_at
         found = yield queries.runs.unanswered, {"job_id": job.id, "since": since}
         unanswered = found[0]["count"]
-    return Conversation(facts, unanswered)
+    return SlotFacts(facts, unanswered)
 
 
 def _read_facts(job: Job, session_id: str, heard_at: int | None, zone: str) -> Transaction[ConversationFacts]:
@@ -104,7 +102,7 @@ def why_unwanted(session: Session, turn: Turn, now: int) -> Transaction[tuple[Jo
 def withdraw(
     session: Session, holder: str, turn: Turn, job: Job, reason: str, now: int
 ) -> Transaction[Result[None]]:
-    """Take back a turn that was started in this transaction, release its lane, and end the job if it ends so.
+    """Withdraw a turn that was started in this transaction, release its lane, and end the job if it ends so.
 
     The update of the queue takes the event number that the lease took for the start of the turn.
     """
