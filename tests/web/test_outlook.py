@@ -28,3 +28,11 @@ def test_a_chat_without_automations_has_no_outlook(server: Served, open_page: Op
     page = open_page(server.at(server.session("websocket:nothing-ahead")))
     expect(page.locator("segue-automations .none")).to_be_visible()
     expect(page.locator("segue-automations .ahead")).to_be_hidden()
+
+
+def test_a_job_with_a_condition_says_so(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:condition", timezone="Europe/Berlin")
+    until_done = {"when": [{"if": "not_done"}], "otherwise": "end"}
+    automation(server, key, "pills", "0 9 * * *", policy=until_done)
+    page = open_page(server.at(key))
+    expect(job_of(page, "pills").locator(".condition")).to_have_text("until you say “done”")

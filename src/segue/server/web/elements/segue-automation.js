@@ -36,6 +36,12 @@ function calendarEnd({ schedule, days_known_until: day }) {
   return t(ended ? "calendar_ended" : "calendar_ends", { calendar: calendarName(schedule.days), date });
 }
 
+/** A single condition that is often used has words of its own. */
+function conditionOf(when) {
+  const known = when.length === 1 && ["unanswered", "not_done"].includes(when[0].if);
+  return t(known ? `only_if_${when[0].if}` : "only_if");
+}
+
 class Automation extends Part {
   enter() {
     everySecond(() => this.tick(), this.lifetime.signal);
@@ -122,6 +128,7 @@ class Automation extends Part {
       );
     }
     if (job.enabled && endsSoon(job.days_known_until)) lines.push(h("p.ending", calendarEnd(job)));
+    if (job.policy.when) lines.push(h("p.condition", conditionOf(job.policy.when)));
     if (job.model) lines.push(h("p.model", t(job.look ? "looks_then_runs_on" : "runs_on", job)));
     return lines;
   }
