@@ -37,7 +37,7 @@ check: .venv/.dev ## Lint, format, types and the direction of imports
 
 faults: .venv/.dev ## Run the long forms of the fault tests, and write what they measured into docs/reliability.md
 	@# Some run for longer than a test may before its stack is printed, and to print that of one at work can end Python.
-	SEGUE_LONG=1 SEGUE_FIGURES=docs/reliability.md $(BIN)/pytest -o faulthandler_timeout=0 tests/crash tests/races tests/simulation \
+	SEGUE_LONG=1 SEGUE_FIGURES=docs/reliability.md $(BIN)/pytest -n $(WORKERS) --maxschedchunk=1 -o faulthandler_timeout=0 tests/crash tests/races tests/simulation \
 		tests/channels/test_kill.py tests/adapters/test_kills.py tests/server/test_hostile_text.py tests/store/test_faults.py tests/store/test_model.py
 
 bench: .venv/.dev ## Measure Segue and its peers, and print one table
