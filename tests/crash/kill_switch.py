@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import cast
 
 from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.transactions.result import Result
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction
 from segue.store.queries import Query
 from segue.testing.forwarding import ForwardingDatabase
@@ -117,7 +118,8 @@ class KillSwitch(ForwardingDatabase):
 
 def _claimed(queries: Mapping[str, object], result: object) -> list[HeldLane]:
     """The lanes that were leased, each with the turn that started."""
-    return cast("list[HeldLane]", result) if "sessions.lease" in queries else []
+    leased = cast("Result[list[HeldLane]] | None", result) if "sessions.lease" in queries else None
+    return leased.value if leased else []
 
 
 def _ends(queries: Mapping[str, object]) -> bool:
