@@ -240,6 +240,8 @@ def _add_turn(database: sqlite3.Connection, session_id: str, number: int, *, sch
         "source": None,
         "metadata": None,
         "parts": None,
+        "reserved": None,
+        "replaces": None,
     }
     if scheduled:
         words |= {"content": "0" * 42, "prompt": "go on", "brief": "0" * 136, "source": _SOURCE}

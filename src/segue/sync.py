@@ -19,6 +19,7 @@ from segue.kernel.api.health import HealthApi
 from segue.kernel.api.jobs import JobsApi
 from segue.kernel.api.log import LogApi
 from segue.kernel.api.memory import MemoryApi
+from segue.kernel.api.push import PushApi
 from segue.kernel.api.recalls import RecallsApi
 from segue.kernel.api.replies import RepliesApi
 from segue.kernel.api.runs import RunsApi
@@ -42,6 +43,10 @@ class BlockingSessions(BlockingPart[SessionsApi]):
     lane_of = BlockingCall(SessionsApi.lane_of)
     delete = BlockingCall(SessionsApi.delete)
     list = BlockingCall(SessionsApi.list)
+    mark_read = BlockingCall(SessionsApi.mark_read)
+    budget = BlockingCall(SessionsApi.budget)
+    set_budget = BlockingCall(SessionsApi.set_budget)
+    raise_budget = BlockingCall(SessionsApi.raise_budget)
 
 
 class BlockingTurns(BlockingPart[TurnsApi]):
@@ -55,6 +60,7 @@ class BlockingTurns(BlockingPart[TurnsApi]):
     stop = BlockingCall(TurnsApi.stop)
     stop_turn = BlockingCall(TurnsApi.stop_turn)
     cancel = BlockingCall(TurnsApi.cancel)
+    replaced_by = BlockingCall(TurnsApi.replaced_by)
 
 
 class BlockingLog(BlockingPart[LogApi]):
@@ -89,6 +95,7 @@ class BlockingJobs(BlockingPart[JobsApi]):
     protected = BlockingCall(JobsApi.protected)
     list = BlockingCall(JobsApi.list)
     is_listed_in = BlockingCall(JobsApi.is_listed_in)
+    raise_budget = BlockingCall(JobsApi.raise_budget)
 
 
 class BlockingDays(BlockingPart[DaysApi]):
@@ -96,6 +103,8 @@ class BlockingDays(BlockingPart[DaysApi]):
     add = BlockingCall(DaysApi.add)
     delete = BlockingCall(DaysApi.delete)
     list = BlockingCall(DaysApi.list)
+    of_session = BlockingCall(DaysApi.of_session)
+    applied = BlockingCall(DaysApi.applied)
 
 
 class BlockingRuns(BlockingPart[RunsApi]):
@@ -150,6 +159,16 @@ class BlockingReplies(BlockingPart[RepliesApi]):
     take = BlockingCall(RepliesApi.take)
 
 
+class BlockingPush(BlockingPart[PushApi]):
+    subscribe = BlockingCall(PushApi.subscribe)
+    unsubscribe = BlockingCall(PushApi.unsubscribe)
+    devices = BlockingCall(PushApi.devices)
+    show = BlockingCall(PushApi.show)
+    wait = BlockingCall(PushApi.wait)
+    claim = BlockingCall(PushApi.claim)
+    unread = BlockingCall(PushApi.unread)
+
+
 class BlockingGuests(BlockingPart[GuestsApi]):
     receive = BlockingCall(GuestsApi.receive)
     allow = BlockingCall(GuestsApi.allow)
@@ -188,6 +207,7 @@ class Kernel(BlockingPart[AsyncKernel]):
         self.memory = BlockingMemory(loop, lambda: kernel.memory)
         self.replies = BlockingReplies(loop, lambda: kernel.replies)
         self.guests = BlockingGuests(loop, lambda: kernel.guests)
+        self.push = BlockingPush(loop, lambda: kernel.push)
         self.health = BlockingHealth(loop, lambda: kernel.health)
         self.receive = self.turns.receive
         self.wait = self.turns.wait

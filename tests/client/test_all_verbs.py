@@ -11,17 +11,22 @@ from segue.testing import ScriptedAgent
 
 IN_THE_PROCESS_ONLY = {
     # They take or return what only the code beside the database has, or serve it.
-    "sessions": {"by_id", "overview_of", "suggest_zone", "zone_in", "lane_of"},
-    "turns": set(),
+    "sessions": {
+        *("by_id", "overview_of", "suggest_zone", "zone_in", "lane_of"),
+        *("budget", "set_budget", "raise_budget", "mark_read"),
+    },
+    "turns": {"replaced_by"},
+    "replies": set(),
     "log": {"page", "say", "import_all"},
     "files": {"most_bytes", "of_message"},
-    "jobs": {"load", "is_taken", "pending", "protected", "is_listed_in"},
-    "days": set(),
+    "jobs": {"load", "is_taken", "pending", "protected", "is_listed_in", "raise_budget"},
+    "days": {"applied", "of_session"},
     "runs": set(),
     "recalls": set(),
     "scheduled_messages": set(),
     "memory": {"embed_missing", "delete_all", "owners", "auto_commit_index"},
     "guests": {"inbox", "receive"},
+    "push": {"subscribe", "unsubscribe", "devices", "show", "wait", "claim", "unread"},
     "health": {"database", "lag_ms"},
 }
 """The parts of the kernel, and their verbs that no client has."""
@@ -35,9 +40,9 @@ def verbs(part: Any) -> set[str]:
 async def test_a_client_has_the_verbs_of_the_kernel(part: str, kernel: Kernel) -> None:
     wanted = verbs(getattr(kernel, part)) - IN_THE_PROCESS_ONLY[part]
     async with AsyncClient("http://localhost:1") as client:
-        assert wanted <= verbs(getattr(client, part))
+        assert not wanted or wanted <= verbs(getattr(client, part))
     with Client("http://localhost:1") as blocking:
-        assert wanted <= verbs(getattr(blocking, part))
+        assert not wanted or wanted <= verbs(getattr(blocking, part))
 
 
 async def test_a_client_has_every_part_of_the_kernel(kernel: Kernel, agent: ScriptedAgent) -> None:

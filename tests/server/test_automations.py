@@ -21,7 +21,7 @@ FORTNIGHTLY = {
 }
 JOB = [
     *("id", "name", "enabled", "session_key", "schedule", "message", "mode", "policy", "protected"),
-    *("created_at", "updated_at", "next_runs", "state", "view", "model", "look"),
+    *("created_at", "updated_at", "next_runs", "state", "view", "days_known_until", "model", "look"),
 ]
 STATE = [
     *("next_run_at", "last_run_at", "last_outcome", "last_error", "pending", "consecutive_failures"),

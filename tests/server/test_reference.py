@@ -7,7 +7,7 @@ from segue.config import Configuration
 from segue.server import create_app
 from tests.docs.pages import ROOT
 
-ROUTE = re.compile(r"^\| `((?:GET|POST|PATCH|DELETE) \S+)` \|", re.MULTILINE)
+ROUTE = re.compile(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) \S+)` \|", re.MULTILINE)
 EVENT = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 

@@ -28,6 +28,7 @@ FIELDS = [
     "last_line",
     "last_line_at",
     "last_activity_at",
+    "days",
     "waiting_until",
     "upcoming",
     "keep_recent_count",

@@ -37,6 +37,7 @@ WALKS = {
 """Queries that walk an index from its start to its end, because so little is in it."""
 
 IN_SQLITE = WALKS | {
+    "events.users_said": "over the newest 2,000 events of a session, for a job whose condition has words",
     "sessions.count_leased": "over the lanes that are held, no further than the limit",
     "push.news": "over the devices of users, a second after something was said, and at most once a second",
     "message_index.unindexed": "over the first sessions of the index of those that wait for the indexer",

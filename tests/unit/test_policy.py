@@ -24,6 +24,9 @@ def test_an_empty_policy_has_the_defaults_of_the_contract() -> None:
         "crash": "auto",
         "catch_up": 10,
         "budget": None,
+        "when": None,
+        "otherwise": None,
+        "renew_after": None,
     }
 
 

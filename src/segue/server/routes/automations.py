@@ -23,6 +23,8 @@ from segue.server.schemas.models import ModelsOut, models_out
 from segue.times.clock import to_moment
 from segue.times.trigger import Cron, Trigger
 
+_ANY_DAYS = "CN"
+
 router = APIRouter(
     route_class=AuthenticatedRoute, tags=["Automations"], responses=responses(400, 401, 403, 404, 422)
 )
@@ -234,8 +236,14 @@ async def _trigger(
 ) -> Trigger:
     """The trigger of a schedule. `days`: the set that words about working days mean; else the session's."""
     zone = kernel.sessions.zone_in(session, timezone)
-    days = days or await kernel.days.of_session(session)
-    return schemas.trigger_in(schedule, now=to_moment(kernel.clock.ms()), zone=zone, days=days)
+    now = to_moment(kernel.clock.ms())
+    if days is None and isinstance(schedule, str):
+        # Read with any set first: few words mean working days, and only they need the session's set.
+        trigger = schemas.trigger_in(schedule, now=now, zone=zone, days=_ANY_DAYS)
+        if getattr(trigger, "days", None) != _ANY_DAYS:
+            return trigger
+        days = await kernel.days.of_session(session)
+    return schemas.trigger_in(schedule, now=now, zone=zone, days=days)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from segue.kernel.api.cost.budgets import BudgetNow, SessionBudget
 from segue.model.cost.budget import BudgetUnit
@@ -16,6 +16,11 @@ from segue.server.schemas.common import Moment
 class SetBudget(Body):
     budget: BudgetIn | None = Field(description="Null removes the budget.")
 
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"budget": {"usd": 5, "per": "month", "over": "ask"}}]},
+    )
+
 
 class RaiseBudget(Body):
     job_id: str | None = Field(
@@ -24,6 +29,8 @@ class RaiseBudget(Body):
         max_length=200,
         description="The job whose budget is raised. Default: the session's.",
     )
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"job_id": None}]})
 
 
 class AmountsOut(BaseModel):
