@@ -165,7 +165,7 @@ def test_question_mark_shows_the_keys_and_escape_gives_the_focus_back(
     button.focus()
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Keyboard")).to_be_focused()
-    expect(page.locator("segue-settings dt")).to_have_count(9)
+    expect(page.locator("segue-settings dt")).to_have_count(10)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Settings")).to_be_hidden()
     expect(button).to_be_focused()

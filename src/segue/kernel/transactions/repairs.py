@@ -152,7 +152,7 @@ STEPS: Mapping[str, str] = {
     "archived_without_an_archive": _RESTORE,
     "turn_cut_by_an_archive": f"nothing is lost, and nothing has to be done; {_COPY}",
     "wrong_news": "open the session on the page: what is read there counts again from then on",
-    "open_reservation_without_an_open_run": f"until its period ends, a budget counts a run that is over; {_COPY}",
+    "open_reservation_without_an_open_run": f"a budget counts it until its period ends; {_COPY}",
     "open_run_without_its_reservation": f"the run goes on, and its budget does not count it; {_COPY}",
     "replaced_without_a_start": f"the earlier version is hidden, and is still in the log; {_COPY}",
     "started_without_replacing": f"both versions are shown, and nothing is lost; {_COPY}",

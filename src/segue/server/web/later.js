@@ -12,4 +12,5 @@ import "./elements/segue-reply.js";
 import "./elements/segue-rewrite.js";
 import "./elements/segue-search.js";
 import "./elements/segue-settings.js";
+import "./elements/segue-to.js";
 import "./elements/segue-versions.js";

@@ -12,8 +12,7 @@ class Notify extends Part {
 
   build() {
     this.card = h(
-      "aside.connect",
-      { "aria-label": t("notify_title") },
+      "div.connect",
       h("p", h("strong", t("notify_title")), " ", t("notify_text")),
       h(
         "div.verbs",

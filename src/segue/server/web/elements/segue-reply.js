@@ -1,4 +1,4 @@
-// Replies to a job: an arrow and three chips under its message, and above the message field which job is answered.
+// Replies to a job: an arrow and three chips under its message.
 
 import { h, icon, Part, t } from "../lib/dom.js";
 
@@ -18,21 +18,4 @@ class Reply extends Part {
   }
 }
 
-class To extends Part {
-  build() {
-    this.hidden = true;
-  }
-
-  set message(message) {
-    this.hidden = !message;
-    const close = () => this.emit("segue-reply", null);
-    const words = () => [
-      h("span", t("replying_to", { name: message.label })),
-      h("button.quiet", { named: t("reply_to_none"), onclick: close }, icon("close")),
-    ];
-    this.replaceChildren(...(message ? words() : []));
-  }
-}
-
 customElements.define("segue-reply", Reply);
-customElements.define("segue-to", To);
