@@ -46,7 +46,8 @@ def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open
     card.get_by_role("button", name="Cancel").click()
     expect(card).to_have_text("No longer scheduled.")
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("segue-recall")).to_be_visible()
+    # The banner is for recalls of the next 24 hours, and tomorrow at 9 may be later.
+    expect(page.locator("segue-recall:not([hidden]), segue-ghost").first).to_be_visible()
 
 
 def test_a_scheduled_message_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
