@@ -23,7 +23,6 @@ from tests.crash.journal import Did, fences_out_of_order, overlaps
 from tests.crash.processes import LONG, processes
 from tests.docs.pages import ROOT
 from tests.eventually import eventually
-from tests.unavailable import cannot_run
 
 OLD = "d42a78851798a60149054612e93606136f53c13c"
 JOBS = 10_000 if LONG else 60
@@ -59,7 +58,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("old")
     archive = subprocess.run(["git", "archive", OLD, "src", "tests"], cwd=ROOT, capture_output=True)
     if archive.returncode:
-        cannot_run(f"the upgrade is tested from commit {OLD}, which this checkout does not have")
+        pytest.skip(f"the upgrade is tested from commit {OLD}, which a checkout without history does not have")
     subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
     return folder
 
