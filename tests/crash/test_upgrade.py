@@ -58,7 +58,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("old")
     archive = subprocess.run(["git", "archive", OLD, "src", "tests"], cwd=ROOT, capture_output=True)
     if archive.returncode:
-        pytest.skip(f"the upgrade is tested from commit {OLD}, which a checkout without history does not have")
+        pytest.skip(f"the upgrade begins at commit {OLD}, and this checkout is without its history")
     subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
     return folder
 
