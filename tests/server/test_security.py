@@ -6,6 +6,7 @@ import json
 import logging
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -64,10 +65,24 @@ async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient,
         ("GET", "/sessions/web:1/events"),
         ("GET", f"/turns/{turn['turn_id']}"),
         ("GET", f"/runs/{runs[0].id}"),
+        ("GET", "/sessions/web:1/forecast"),
+        ("GET", "/sessions/web:1/budget"),
+        ("PUT", "/sessions/web:1/budget"),
+        ("POST", "/sessions/web:1/budget/raise"),
+        ("POST", "/sessions/web:1/read"),
+        ("GET", "/sessions/web:1/export"),
+        ("GET", "/sessions/web:1/turns"),
+        ("POST", f"/turns/{turn['turn_id']}/stop"),
     ]
+    bodies: dict[str, Any] = {
+        "/sessions/web:1": {},
+        "/sessions/web:1/budget": {"budget": None},
+        "/sessions/web:1/budget/raise": {},
+        "/sessions/web:1/read": {"seq": 1},
+    }
     for key in (BEN, ROOT_KEY):
         for method, path in asked:
-            body: dict[str, str] | None = {} if method == "PATCH" else None
+            body = bodies.get(path) if method in ("PATCH", "PUT", "POST") else None
             there = await guarded.request(method, path, headers=bearer(key), json=body)
             assert (there.status_code, there.json()["code"]) == (404, "not_found"), path
         assert (await guarded.get("/sessions", headers=bearer(key))).json()["sessions"] == []

@@ -103,7 +103,7 @@ _ROUTE_MODULES = (
 )
 
 
-_METHODS = ("GET", "POST", "PATCH", "DELETE")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 _REQUEST_HEADERS = (
     "Authorization",
