@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from segue import Ask, At, Cron, Every, Kernel, Owner, Say, Settings
+from segue import Ask, At, Cron, Every, Kernel, Owner, Policy, Say, Settings
 from segue.errors import UnknownMessage
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import QueuedTurn
@@ -397,3 +397,17 @@ async def test_in_unified_mode_a_word_acts_on_the_job_that_spoke_in_that_chat(
     assert (await kernel.jobs.get(job.id)).state == "paused"
     assert (await said(kernel))[-1] == ("assistant", done.line)
     assert (await said(kernel, "unified:default"))[-2:] == [("user", "stop"), ("assistant", done.line)]
+
+
+async def test_a_snooze_for_which_the_budget_has_no_room_is_over(kernel: Kernel, clock: ManualClock) -> None:
+    once_a_day = Policy.from_json({"budget": {"runs": 1, "per": "day"}})
+    job = await kernel.schedule(CHAT, MORNING, Ask("Report."), name="report", policy=once_a_day)
+    assert job.slot is not None
+    clock.advance(timedelta(milliseconds=job.slot - clock.ms()))
+    await quiet(kernel)
+    await reply(kernel, "snooze 1h")
+    clock.advance(hours=1)
+    await quiet(kernel)
+    assert await outcomes(kernel, job) == ["ok", "skipped"]
+    left = await kernel.jobs.get(job.id)
+    assert (left.snoozed_to, left.next_at) == (None, left.slot)

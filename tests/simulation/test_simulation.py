@@ -54,8 +54,8 @@ def test_a_seed_gives_the_same_run_in_another_process() -> None:
 
 
 def test_the_scenarios_do_real_work() -> None:
-    """A seed may be a quiet one; ten are not."""
-    reports = [run_scenario(seed) for seed in range(10)]
+    """A seed may be a quiet one; forty are not."""
+    reports = [run_scenario(seed) for seed in range(40)]
     assert sum(report.attempts for report in reports) > 50
     assert sum(report.acts for report in reports) > 0
     assert sum(report.commits for report in reports) > 500

@@ -112,10 +112,10 @@ def test_a_text_with_markup_is_shown_as_text(server: Served, open_page: Open) ->
 
 
 def test_a_chat_is_exported_from_its_menu(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:export", title="Garden")
+    key = server.session("websocket:export", title="Orchard")
     server.say(key, "plant the bulbs")
     page = open_page(server.at(key))
-    for format_name, suffix, text in (("Markdown", "md", "# Garden"), ("JSON", "jsonl", '"role": "user"')):
+    for format_name, suffix, text in (("Markdown", "md", "# Orchard"), ("JSON", "jsonl", '"role": "user"')):
         page.get_by_label("More about this chat").click()
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Export as {format_name}").click()

@@ -148,7 +148,7 @@ def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, rea
     key = reached.session("websocket:first", title="First reminder")
     page = phone.open(key)
     expect(page.get_by_role("heading", name="First reminder")).to_be_visible()
-    card = page.get_by_label("Be told when it happens.")
+    card = page.locator("segue-notify .connect")
     expect(card).to_be_hidden()
     send = {"send_at": "in 3 hours", "message_text": "Stretch your legs."}
     reached.call("POST", f"sessions/{key}/scheduled-messages", send)

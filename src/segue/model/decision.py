@@ -116,6 +116,10 @@ class Fire:
     extra: bool = False
     """It is no slot of the schedule: a user snoozed the job. It does not count for `max_runs`."""
 
+    @property
+    def ends_snooze(self) -> bool:
+        return self.extra
+
 
 @record
 class PassOver:
@@ -130,6 +134,13 @@ class PassOver:
     end: End | None = None
     question: str | None = None
     """The job is paused with the reason, and its session is asked this."""
+    extra: bool = False
+    """As in `Fire`."""
+
+    @property
+    def ends_snooze(self) -> bool:
+        """Whether the extra run of a snooze is over, or no longer wanted."""
+        return self.extra or self.question is not None or self.end is End.CONDITION
 
 
 @record
@@ -344,6 +355,7 @@ def skipped_instead(fire: Fire, due: DueSlot, now: datetime, reason: str) -> Pas
         count=1 + (fire.missed.count if fire.missed else 0),
         next=following,
         end=end,
+        extra=fire.extra,
     )
 
 

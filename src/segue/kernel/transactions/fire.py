@@ -214,7 +214,7 @@ def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> 
     fires = run_id(job.id, to_ms(decision.slot))
     taken = {**_unchanged(job, now), "slot": None, "next_at": None, "fired": fired, "fires": fires}
     taken["state_reason"] = None
-    replied = awake(job.replied) if isinstance(decision, Fire) and decision.extra else job.replied
+    replied = awake(job.replied) if decision.ends_snooze else job.replied
     snoozed_to = replied.snoozed_to if replied else None
     taken["replied"] = rows.reply_text(replied)
     if decision.next is not None:
