@@ -111,7 +111,7 @@ _reclaimed = translate("observer.reclaimed", "SELECT until, id, holder FROM recl
 _emptying = [
     translate(f"observer.empty_{table}", f"DELETE FROM {table}")
     for table in (
-        *("sessions", "turns", "jobs", "runs", "events", "deliveries"),
+        *("sessions", "turns", "jobs", "runs", "events", "deliveries", "reservations", "requests"),
         *("pen", "violation", "lent", "reclaimed"),
     )
 ]
