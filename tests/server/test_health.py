@@ -12,7 +12,7 @@ from segue import Kernel
 from segue.config import Configuration
 from segue.errors import StoreUnavailable
 from segue.server import create_app
-from segue.server.schemas.common import HealthReason
+from segue.server.schemas.system import HealthReason
 from segue.store.database import Begin, T
 from segue.store.last_write import Reason
 from segue.store.open import open_database

@@ -13,7 +13,7 @@ from segue.times.clock import to_moment
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
     from segue.model.records import Run
-    from segue.server.schemas.common import RunOut
+    from segue.server.schemas.runs import RunOut
 
 app = typer.Typer(help="List and explain the runs of jobs.", no_args_is_help=True)
 

@@ -20,6 +20,7 @@ from segue.server.schemas import automations as schemas
 from segue.server.schemas import common, views
 from segue.server.schemas.forecasts import DryRunOut, dry_run_out
 from segue.server.schemas.models import ModelsOut, models_out
+from segue.server.schemas.runs import RunsOut
 from segue.times.clock import to_moment
 from segue.times.trigger import Cron, Trigger
 
@@ -189,13 +190,13 @@ async def skip_automation(job_id: JobId, request: AuthenticatedRequest) -> schem
 @router.get("/automations/{job_id}/runs", summary="List an automation's runs")
 async def list_automation_runs(
     job_id: JobId, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
-) -> common.RunsOut:
+) -> RunsOut:
     """List runs, newest first, including skipped and missed ones."""
     found = await _load(request, job_id)
     before = PageStart(decode_seq(cursor, NEWEST.at), "")
     runs = await request.kernel.runs.list(job=found, limit=limit + 1, before=before)
     page = runs[:limit]
-    return common.RunsOut(
+    return RunsOut(
         runs=[views.run(run, found.session.key) for run in page],
         next_cursor=encode_seq(page[-1].slot) if len(runs) > limit else None,
     )

@@ -9,7 +9,7 @@ from segue.server.auth import require_admin
 from segue.server.error_responses import responses
 from segue.server.metrics import MEDIA_TYPE
 from segue.server.request_context import app_state
-from segue.server.schemas import common
+from segue.server.schemas import system
 
 router = APIRouter(tags=["Operations"])
 
@@ -27,12 +27,12 @@ Ready = Annotated[bool, Query(description="Answer 503 unless the status is `ok`.
     responses={
         503: {
             "description": "The database does not answer, or the server is not ready.",
-            "model": common.Health,
+            "model": system.Health,
         },
         **responses(422),
     },
 )
-async def check_health(request: Request, response: Response, ready: Ready = False) -> common.Health:
+async def check_health(request: Request, response: Response, ready: Ready = False) -> system.Health:
     """Needs no key, because it reveals nothing about users.
 
     `degraded` means that the last write failed or that due jobs do not run; `reason` says why. The status
@@ -42,7 +42,7 @@ async def check_health(request: Request, response: Response, ready: Ready = Fals
     health_state = await state.kernel.health.check(workers_running=state.workers_running)
     if health_state.status == "unavailable" or (ready and health_state.status != "ok"):
         response.status_code = 503
-    return common.Health.model_validate(
+    return system.Health.model_validate(
         {
             "status": health_state.status,
             "reason": health_state.reason,

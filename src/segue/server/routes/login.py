@@ -5,13 +5,13 @@ from fastapi import APIRouter, Request, Response
 from segue.server.auth import COOKIE, COOKIE_SECONDS, Caller, uses_tls
 from segue.server.error_responses import Refused, responses
 from segue.server.request_context import app_state
-from segue.server.schemas import common
+from segue.server.schemas import system
 
 router = APIRouter(prefix="/auth", tags=["Login"], responses=responses(400, 401, 403, 422))
 
 
 @router.post("/session", summary="Log in", responses=responses(413))
-async def log_in(body: common.Login, request: Request, response: Response) -> common.CallerOut:
+async def log_in(body: system.Login, request: Request, response: Response) -> system.CallerOut:
     """Set a cookie that is valid for 12 hours, or until the key is removed."""
     state = app_state(request)
     caller = state.keys.caller_by_key(body.key)
@@ -31,7 +31,7 @@ async def log_in(body: common.Login, request: Request, response: Response) -> co
 
 
 @router.get("/session", summary="Get the current caller")
-async def get_caller(request: Request) -> common.CallerOut:
+async def get_caller(request: Request) -> system.CallerOut:
     state = app_state(request)
     return _caller_out(await state.caller(request), state.model.name)
 
@@ -44,7 +44,7 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-def _caller_out(caller: Caller, model: str | None) -> common.CallerOut:
-    return common.CallerOut(
+def _caller_out(caller: Caller, model: str | None) -> system.CallerOut:
+    return system.CallerOut(
         account=caller.owner.account, user=caller.owner.user, role=caller.role.value, model=model
     )

@@ -8,7 +8,8 @@ from segue.server.error_responses import responses
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
 from segue.server.routes.sessions import KeyInPath
-from segue.server.schemas import common, views
+from segue.server.schemas import runs as schemas
+from segue.server.schemas import views
 
 router = APIRouter(
     route_class=AuthenticatedRoute, tags=["Runs"], responses=responses(400, 401, 403, 404, 422)
@@ -18,13 +19,13 @@ router = APIRouter(
 @router.get("/sessions/{key}/runs", summary="List a session's runs")
 async def list_session_runs(
     key: KeyInPath, request: AuthenticatedRequest, limit: Limit = 100, cursor: Cursor = None
-) -> common.RunsOut:
+) -> schemas.RunsOut:
     """List runs, newest first, including skipped and missed ones."""
     found = await request.kernel.runs.list(
         key, owner=request.owner, limit=limit + 1, before=decode_cursor(cursor)
     )
     page = found[:limit]
-    return common.RunsOut(
+    return schemas.RunsOut(
         runs=[views.run(run, key) for run in page],
         next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )
@@ -33,7 +34,7 @@ async def list_session_runs(
 @router.get("/runs/{run_id}", summary="Get a run")
 async def get_run(
     run_id: Annotated[str, Path(max_length=400, pattern=r"^[^\x00]+$")], request: AuthenticatedRequest
-) -> common.RunOut:
+) -> schemas.RunOut:
     run = await request.kernel.runs.get(run_id, owner=request.owner)
     session = await request.kernel.sessions.by_id(run.session_id)
     return views.run(run, session.key)

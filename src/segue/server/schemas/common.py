@@ -198,10 +198,6 @@ class WriteMessages(Body):
     )
 
 
-class Login(Body):
-    key: str = Field(min_length=1, max_length=1000, description="An API key of this server.")
-
-
 class MarkdownIn(Body):
     text: NonBlankText
 
@@ -436,80 +432,6 @@ class MessageWritten(BaseModel):
 
 class MessagesWritten(MessageWritten):
     added: int
-
-
-class PromptRefOut(BaseModel):
-    id: str
-    version: int
-    sha256: str = Field(description="Hash of the rendered prompt.")
-
-
-class RunOut(BaseModel):
-    run_id: str
-    job_id: str
-    session_key: str
-    turn_id: str | None
-    state: Literal["queued", "running"] | None = Field(description="Null once the run has an outcome.")
-    slot: Moment = Field(description="The time at which the run was due.")
-    queued_at: Moment
-    started_at: Moment | None
-    finished_at: Moment | None
-    outcome: str | None
-    reason: str | None
-    lateness_ms: int
-    attempt: int
-    missed_count: int
-    prompt_ref: PromptRefOut | None
-    prompt_vars: dict[str, JsonValue] | None
-    rendered_prompt: str | None
-    error: str | None
-    usage: dict[str, JsonValue] | None
-    delivery: Literal["sent", "failed", "unknown"] | None = Field(
-        description="Delivery of its answer through a channel; null until decided, or if none is needed."
-    )
-    delivery_error: str | None = Field(description="Why the answer could not be delivered.")
-
-
-class RunsOut(BaseModel):
-    runs: list[RunOut]
-    next_cursor: str | None
-
-
-class SchedulerOut(BaseModel):
-    alive: bool
-    lag_ms: int = Field(description="Lateness of the most overdue job.")
-
-
-HealthReason = Literal[
-    "disk_full",
-    "read_only",
-    "disk_error",
-    "no_memory",
-    "locked",
-    "too_many_connections",
-    "unreachable",
-    "damaged",
-    "database_gone",
-    "workers_stopped",
-    "jobs_overdue",
-]
-
-
-class Health(BaseModel):
-    status: Literal["ok", "degraded", "unavailable"]
-    reason: HealthReason | None
-    version: str
-    database: Literal["sqlite", "postgres"]
-    capabilities: list[str]
-    scheduler: SchedulerOut
-
-
-class CallerOut(BaseModel):
-    account: str
-    user: str
-    role: Literal["user", "admin"]
-    model: str | None
-    """The name of the model that answers; `offline` for the rules, null for an application's own agent."""
 
 
 class Problem(BaseModel):

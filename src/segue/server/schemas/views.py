@@ -17,9 +17,7 @@ from segue.server.schemas.common import (
     ControlOut,
     FoundMessageOut,
     MessageOut,
-    PromptRefOut,
     RecallOut,
-    RunOut,
     SessionOut,
     SourceOut,
     TurnOut,
@@ -27,6 +25,7 @@ from segue.server.schemas.common import (
     Upcoming,
 )
 from segue.server.schemas.files import parts_out
+from segue.server.schemas.runs import PromptRefOut, RunOut
 from segue.times.clock import to_moment
 
 _SOURCES = {"message": "scheduled_send", "legacy": "cron"}
