@@ -22,6 +22,7 @@ from segue.server.paging import (
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import common, views
+from segue.server.schemas import turns as turn_schemas
 from segue.server.schemas.memory import policy_of
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Talking"], responses=responses(400, 401, 403, 422))
@@ -38,11 +39,11 @@ TurnId: TypeAlias = Annotated[str, Path(max_length=200, pattern=r"^[^\x00]+$")]
     "/sessions/{key}/turns",
     summary="Send a message",
     status_code=202,
-    response_model=common.TurnAccepted,
+    response_model=turn_schemas.TurnAccepted,
     responses={
         200: {
             "description": "The turn ended within `wait`, or the message was an order to a job and was done.",
-            "model": common.TurnOut | common.ControlDone,
+            "model": turn_schemas.TurnOut | turn_schemas.ControlDone,
         },
         **responses(404, 409, 413),
     },
@@ -53,7 +54,7 @@ async def send_message(
     request: AuthenticatedRequest,
     idempotency_key: IdempotencyKey = None,
     wait: Wait = 0,
-) -> common.TurnAccepted | common.TurnOut | common.ControlDone | Response:
+) -> turn_schemas.TurnAccepted | turn_schemas.TurnOut | turn_schemas.ControlDone | Response:
     """Send a user's message, which starts a turn. Creates the session if it does not exist.
 
     A message that answers a job is done at once if it is an order such as `stop`: it quotes a message of the
@@ -85,7 +86,7 @@ async def send_message(
         else:
             turn_out = views.turn(ended, key).model_copy(update={"turn_id": admitted.turn_id})
             return Response(turn_out.model_dump_json(), media_type="application/json")
-    return common.TurnAccepted(turn_id=admitted.turn_id, state="queued", position=admitted.position)
+    return turn_schemas.TurnAccepted(turn_id=admitted.turn_id, state="queued", position=admitted.position)
 
 
 @router.get("/sessions/{key}/turns", summary="List turns", responses=responses(404))
@@ -95,15 +96,15 @@ async def list_turns(
     running: Annotated[bool, Query(description="Return only the turn that runs now, if any.")] = False,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> common.TurnsOut:
+) -> turn_schemas.TurnsOut:
     """List the turns that came through a session, newest first, queued and running ones included."""
     if running:
         turn = await request.kernel.turns.running(key, owner=request.owner)
-        return common.TurnsOut(turns=[] if turn is None else [views.turn(turn, key)], next_cursor=None)
+        return turn_schemas.TurnsOut(turns=[] if turn is None else [views.turn(turn, key)], next_cursor=None)
     before = None if cursor is None else decode_cursor(cursor).id
     found = await request.kernel.turns.list(key, owner=request.owner, limit=limit + 1, before=before)
     page = found[:limit]
-    return common.TurnsOut(
+    return turn_schemas.TurnsOut(
         turns=[views.turn(turn, key) for turn in page],
         next_cursor=encode_cursor(PageStart(page[-1].queued_at, page[-1].id)) if len(found) > limit else None,
     )
@@ -114,7 +115,7 @@ async def get_turn(
     turn_id: TurnId,
     request: AuthenticatedRequest,
     wait: Wait = 0,
-) -> common.TurnOut:
+) -> turn_schemas.TurnOut:
     """Return a turn; with `wait`, when it has ended, or after that time. A message that joined another turn
     ends with that turn, which is returned then."""
     kernel = request.kernel
@@ -130,7 +131,7 @@ async def get_turn(
 
 
 @router.post("/turns/{turn_id}/cancel", summary="Cancel a queued turn", responses=responses(404, 409))
-async def cancel_turn(turn_id: TurnId, request: AuthenticatedRequest) -> common.TurnOut:
+async def cancel_turn(turn_id: TurnId, request: AuthenticatedRequest) -> turn_schemas.TurnOut:
     """Cancel a turn that has not started. 409 if it has started or ended; a running turn is stopped by its
     session."""
     kernel = request.kernel
@@ -140,18 +141,18 @@ async def cancel_turn(turn_id: TurnId, request: AuthenticatedRequest) -> common.
 
 
 @router.post("/turns/{turn_id}/stop", summary="Stop a turn", responses=responses(404))
-async def stop_turn(turn_id: TurnId, request: AuthenticatedRequest) -> common.Stopped:
+async def stop_turn(turn_id: TurnId, request: AuthenticatedRequest) -> turn_schemas.Stopped:
     """Stop a turn: one that runs is asked to stop, one that waits is cancelled. `stopped` is false if it has
     ended."""
     stopped = await request.kernel.turns.stop_turn(turn_id, owner=request.owner)
-    return common.Stopped(stopped=stopped, turn_id=turn_id if stopped else None)
+    return turn_schemas.Stopped(stopped=stopped, turn_id=turn_id if stopped else None)
 
 
 @router.post("/sessions/{key}/stop", summary="Stop the running turn", responses=responses(404))
-async def stop_running_turn(key: KeyInPath, request: AuthenticatedRequest) -> common.Stopped:
+async def stop_running_turn(key: KeyInPath, request: AuthenticatedRequest) -> turn_schemas.Stopped:
     """Stop the running turn, in any process. The text that it has produced stays."""
     turn_id = await request.kernel.turns.stop(key, owner=request.owner)
-    return common.Stopped(stopped=turn_id is not None, turn_id=turn_id)
+    return turn_schemas.Stopped(stopped=turn_id is not None, turn_id=turn_id)
 
 
 @router.get("/sessions/{key}/messages", summary="Read the transcript", responses=responses(404))

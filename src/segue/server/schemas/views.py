@@ -13,19 +13,17 @@ from segue.model.transcript import Message
 from segue.server.schemas.common import (
     AutoCommitPolicyIn,
     BlockingJob,
-    ControlDone,
-    ControlOut,
     FoundMessageOut,
     MessageOut,
     RecallOut,
     SessionOut,
     SourceOut,
-    TurnOut,
     UndeliveredOut,
     Upcoming,
 )
 from segue.server.schemas.files import parts_out
 from segue.server.schemas.runs import PromptRefOut, RunOut
+from segue.server.schemas.turns import ControlDone, ControlOut, TurnOut
 from segue.times.clock import to_moment
 
 _SOURCES = {"message": "scheduled_send", "legacy": "cron"}
