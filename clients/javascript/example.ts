@@ -22,6 +22,8 @@ live.send(session, "What is new?");
 const job = await segue.schedule(session, "every weekday at 9", "What is new?", {
   timezone: "Europe/Berlin",
 });
+await segue.update(session, { budget: { runs: 30, per: "month" } });
+console.log(`${(await segue.budget(session)).left} runs are left this month`);
 for (const found of await segue.search("new")) console.log(found.session_key, found.excerpt);
 console.log((await segue.export(session)).length);
 console.log(`next: ${job.next_runs[0]}`);

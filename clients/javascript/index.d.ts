@@ -49,6 +49,8 @@ export interface Session {
   key: string;
   title: string | null;
   timezone: string | null;
+  budget: Budget | null;
+  unread: number;
   state: "idle" | "running";
   queued: number;
   last_seq: number;
@@ -56,6 +58,32 @@ export interface Session {
   automation_count: number;
   metadata: Record<string, unknown>;
   [field: string]: unknown;
+}
+
+/** One of `usd`, `tokens` and `runs`. */
+export interface Budget {
+  usd?: number;
+  tokens?: number;
+  runs?: number;
+  per: "day" | "week" | "month";
+  over?: "skip" | "pause" | "ask";
+}
+
+/** A budget in its current period. All fields are null if there is none. */
+export interface BudgetNow {
+  unit: "usd" | "tokens" | "runs" | null;
+  limit: number | null;
+  spent: number | null;
+  reserved: number | null;
+  left: number | null;
+  per: Budget["per"] | null;
+  over: Budget["over"] | null;
+  resets_at: string | null;
+}
+
+export interface SessionBudget extends BudgetNow {
+  session_key: string;
+  jobs: (BudgetNow & { job_id: string; name: string })[];
 }
 
 export interface Turn {
@@ -223,6 +251,13 @@ export class Segue {
   messages(session: string, options?: { after?: number }): Promise<Message[]>;
   search(query: string, options?: { session?: string; limit?: number }): Promise<FoundMessage[]>;
   export(session: string, options?: { format?: "markdown" | "json" }): Promise<string>;
+  update(
+    session: string,
+    changes: { title?: string | null; timezone?: string | null; days?: string | null; budget?: Budget | null },
+  ): Promise<Session>;
+  budget(session: string): Promise<SessionBudget>;
+  raiseBudget(session: string, options?: { job?: string }): Promise<SessionBudget>;
+  markRead(session: string, seq: number): Promise<number>;
   schedule(
     session: string,
     schedule: string | Record<string, unknown>,

@@ -79,6 +79,27 @@ export class Segue {
     return (await this.#fetch("GET", path)).text();
   }
 
+  /** Changes fields of a session: `update(session, { title, timezone, days, budget })`. Null clears one. */
+  update(session, changes) {
+    return this.request("PATCH", `sessions/${encodeURIComponent(session)}`, changes);
+  }
+
+  /** What the session and its jobs have left of their budgets. */
+  budget(session) {
+    return this.request("GET", `sessions/${encodeURIComponent(session)}/budget`);
+  }
+
+  /** Gives the budget of the session, or of one of its jobs, as much again until its period ends. */
+  raiseBudget(session, { job } = {}) {
+    const body = job === undefined ? {} : { job_id: job };
+    return this.request("POST", `sessions/${encodeURIComponent(session)}/budget/raise`, body);
+  }
+
+  /** Marks the messages up to a number as read. Answers how many are unread. */
+  async markRead(session, seq) {
+    return (await this.request("POST", `sessions/${encodeURIComponent(session)}/read`, { seq })).unread;
+  }
+
   /** Schedules a question to the agent: `schedule(session, "every weekday at 9", "What is new?")`. */
   schedule(session, schedule, message, more = {}) {
     const body = { schedule, message, ...more };

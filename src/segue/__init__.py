@@ -37,6 +37,8 @@ from segue.model.channel import (
 from segue.model.cost.budget import Budget
 from segue.model.files import File
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
+from segue.model.quiet.digest import Digest
+from segue.model.quiet.hours import QuietHours
 from segue.model.records import (
     Delivery,
     Event,
@@ -96,6 +98,7 @@ __all__ = [
     "Cron",
     "Delivery",
     "Delta",
+    "Digest",
     "Drained",
     "Event",
     "Every",
@@ -122,6 +125,7 @@ __all__ = [
     "PageStart",
     "Phase",
     "Policy",
+    "QuietHours",
     "RRule",
     "Recall",
     "RecallStatus",

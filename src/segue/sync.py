@@ -44,8 +44,8 @@ class BlockingSessions(BlockingPart[SessionsApi]):
     delete = BlockingCall(SessionsApi.delete)
     list = BlockingCall(SessionsApi.list)
     mark_read = BlockingCall(SessionsApi.mark_read)
+    send_held = BlockingCall(SessionsApi.send_held)
     budget = BlockingCall(SessionsApi.budget)
-    set_budget = BlockingCall(SessionsApi.set_budget)
     raise_budget = BlockingCall(SessionsApi.raise_budget)
 
 
@@ -91,6 +91,7 @@ class BlockingJobs(BlockingPart[JobsApi]):
     explain = BlockingCall(JobsApi.explain)
     preview = BlockingCall(JobsApi.preview)
     forecast = BlockingCall(JobsApi.forecast)
+    unmet = BlockingCall(JobsApi.unmet)
     pending = BlockingCall(JobsApi.pending)
     protected = BlockingCall(JobsApi.protected)
     list = BlockingCall(JobsApi.list)
@@ -110,6 +111,7 @@ class BlockingDays(BlockingPart[DaysApi]):
 class BlockingRuns(BlockingPart[RunsApi]):
     get = BlockingCall(RunsApi.get)
     list = BlockingCall(RunsApi.list)
+    usage = BlockingCall(RunsApi.usage)
 
 
 class BlockingRecalls(BlockingPart[RecallsApi]):

@@ -60,9 +60,11 @@ async def _first_move(request: RuleRequest) -> str | Use:
             if waiting is not None and rule is RULES[-1]:
                 return timezone.unknown(request.text)
             try:
-                return await rule.move(request, match)
+                move = await rule.move(request, match)
             except ZoneNeeded as refused:
                 return timezone.ask(request, refused)
+            if move is not None:
+                return move
     raise AssertionError("the last rule matches everything")
 
 

@@ -29,6 +29,10 @@ class BlockingClientSessions(BlockingPart[ClientSessions]):
     overview = BlockingCall(ClientSessions.overview)
     overviews = BlockingCall(ClientSessions.overviews)
     update = BlockingCall(ClientSessions.update)
+    send_held = BlockingCall(ClientSessions.send_held)
+    budget = BlockingCall(ClientSessions.budget)
+    raise_budget = BlockingCall(ClientSessions.raise_budget)
+    mark_read = BlockingCall(ClientSessions.mark_read)
     delete = BlockingCall(ClientSessions.delete)
     list = BlockingCall(ClientSessions.list)
 
@@ -79,6 +83,7 @@ class BlockingClientJobs(BlockingPart[ClientJobs]):
     skip = BlockingCall(ClientJobs.skip)
     delete = BlockingCall(ClientJobs.delete)
     explain = BlockingCall(ClientJobs.explain)
+    raise_budget = BlockingCall(ClientJobs.raise_budget)
     list = BlockingCall(ClientJobs.list)
 
 
@@ -92,6 +97,7 @@ class BlockingClientDays(BlockingPart[ClientDays]):
 class BlockingClientRuns(BlockingPart[ClientRuns]):
     get = BlockingCall(ClientRuns.get)
     list = BlockingCall(ClientRuns.list)
+    usage = BlockingCall(ClientRuns.usage)
 
 
 class BlockingClientRecalls(BlockingPart[ClientRecalls]):

@@ -5,12 +5,15 @@ from datetime import date, datetime
 from typing import Any, TypeAlias
 
 from segue.client import records
+from segue.kernel.api.cost.budgets import BudgetNow, JobBudget, SessionBudget
 from segue.kernel.api.guests import Guest
 from segue.kernel.api.health import HealthStatus
 from segue.kernel.transactions.memory.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget, BudgetUnit, Over, Per
 from segue.model.cost.forecast import ForecastVerdict
+from segue.model.cost.past_runs import MICROS
 from segue.model.explain import UpcomingSlot
 from segue.model.files import files_from_json
 from segue.model.memory import ArchiveState, MemoryKind, TaskState
@@ -55,6 +58,7 @@ def message(data: JSON) -> Message:
         source=source(data["source"]),
         prompt_ref=data["metadata"].get("cron_prompt_ref"),
         delivery=data["delivery"],
+        held_until=maybe_ms(data["held_until"]),
         outcome=data["outcome"],
         undelivered=data["undelivered"],
         replaces=data["replaces"],
@@ -103,12 +107,18 @@ def overview(data: JSON) -> records.RemoteOverview:
         last_line=data["last_line"],
         last_line_at=maybe_ms(data["last_line_at"]),
         last_activity_at=ms(data["last_activity_at"]),
+        budget=None if data["budget"] is None else Budget.from_json(data["budget"]),
         unread=data["unread"],
         queued=data["queued"],
         cron_jobs=data["automation_count"],
         recall=None if data["recall"] is None else recall(data["recall"]),
         upcoming_at=maybe_ms(upcoming["at"]),
         upcoming_name=upcoming["name"],
+        quiet=data["quiet"],
+        quiet_until=maybe_ms(data["quiet_until"]),
+        digest=data["digest"]
+        and {name: value for name, value in data["digest"].items() if value is not None},
+        held=data["held"],
     )
 
 
@@ -181,7 +191,39 @@ def forecast(data: JSON) -> records.RemoteForecast:
         total=data["total"],
         jobs=data["jobs"],
         slots=[_forecast_slot(each) for each in data["slots"]],
+        days=data["days"],
         listed=data["listed"],
+    )
+
+
+def usage(data: JSON) -> records.RemoteUsage:
+    return records.RemoteUsage(
+        session_key=data["session_key"],
+        timezone=data["timezone"],
+        start=datetime.fromisoformat(data["start"]),
+        end=datetime.fromisoformat(data["end"]),
+        total=data["total"],
+        jobs=data["jobs"],
+        days=data["days"],
+    )
+
+
+def session_budget(data: JSON) -> SessionBudget:
+    jobs = [
+        JobBudget(job_id=each["job_id"], name=each["name"], now=_budget_now(each)) for each in data["jobs"]
+    ]
+    return SessionBudget(own=None if data["unit"] is None else _budget_now(data), jobs=jobs)
+
+
+def _budget_now(data: JSON) -> BudgetNow:
+    unit = BudgetUnit(data["unit"])
+    whole = MICROS if unit is BudgetUnit.USD else 1
+    limit = data["limit"] if unit is BudgetUnit.USD else int(data["limit"])
+    return BudgetNow(
+        budget=Budget(unit, limit, Per(data["per"]), Over(data["over"])),
+        spent=round(data["spent"] * whole),
+        reserved=round(data["reserved"] * whole),
+        resets_at=datetime.fromisoformat(data["resets_at"]),
     )
 
 
@@ -283,6 +325,8 @@ def delivery(data: JSON) -> records.RemoteDelivery:
         sent_at=maybe_ms(data["sent_at"]),
         sent_message_id=data["sent_message_id"],
         error=data["error"],
+        held_until=maybe_ms(data["held_until"]),
+        joins=data["joins"],
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from segue.kernel.transactions.memory.archive import CommitSkipped
 from segue.model.action import View
 from segue.model.auto_commit import AutoCommitPolicy
+from segue.model.cost.budget import Budget
 from segue.model.cost.forecast import ForecastVerdict
 from segue.model.explain import UpcomingSlot
 from segue.model.files import File
@@ -66,12 +67,17 @@ class RemoteOverview:
     last_line: str | None
     last_line_at: int | None
     last_activity_at: int
+    budget: Budget | None
     unread: int
     queued: int
     cron_jobs: int
     recall: Recall | None
     upcoming_at: int | None
     upcoming_name: str | None
+    quiet: Mapping[str, Any] | None
+    quiet_until: int | None
+    digest: Mapping[str, Any] | None
+    held: int
 
 
 @positional
@@ -213,7 +219,22 @@ class RemoteForecast:
     total: Mapping[str, Any]
     jobs: Sequence[Mapping[str, Any]]
     slots: Sequence[RemoteForecastSlot]
+    days: Sequence[Mapping[str, Any]]
+    """All days of the session's zone, with `date`, `runs`, and the runs of each job in `jobs`."""
     listed: bool
+
+
+@record
+class RemoteUsage:
+    """`total`, each of `jobs` and each of `days` have the fields of `GET /sessions/{key}/usage`."""
+
+    session_key: str
+    timezone: str
+    start: datetime
+    end: datetime
+    total: Mapping[str, Any]
+    jobs: Sequence[Mapping[str, Any]]
+    days: Sequence[Mapping[str, Any]]
 
 
 @record
@@ -292,6 +313,8 @@ class RemoteDelivery:
     sent_at: int | None
     sent_message_id: str | None
     error: str | None
+    held_until: int | None
+    joins: str | None
 
 
 @record

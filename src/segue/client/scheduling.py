@@ -11,6 +11,7 @@ from segue.client.records import (
     RemotePreview,
     RemoteRun,
     RemoteScheduledMessage,
+    RemoteUsage,
 )
 from segue.client.schedules import automation
 from segue.client.transport import Transport
@@ -116,6 +117,13 @@ class ClientJobs:
         at = None if slot is None else slot.isoformat()
         return (await self._transport.get("automations", job_id, "explain", slot=at)).read(parse.explanation)
 
+    async def raise_budget(self, job_id: str) -> RemoteJob:
+        """Gives a job's budget as much again until its period ends. Raises `Conflict` if it has none."""
+        job = await self.get(job_id)
+        path = ("sessions", job.session_key, "budget", "raise")
+        await self._transport.post(*path, body={"job_id": job_id})
+        return job
+
     async def list(self, key: str, *, ended: bool = False, limit: int = 100) -> list[RemoteJob]:
         """Returns a session's active and paused jobs, newest first; with `ended`, the ended ones too."""
         return await self._transport.pages(
@@ -145,6 +153,13 @@ class ClientRuns:
             raise TypeError("runs.list takes a session's key, or job=")
         path = ("automations", job) if job is not None else ("sessions", check_key(session))
         return await self._transport.pages("runs", *path, "runs", limit=limit, read=parse.run)
+
+    async def usage(self, session: str, *, days: int = 30, timezone: str | None = None) -> RemoteUsage:
+        """Returns what was used on each of the last days, by job. Raises `NotFound`."""
+        answer = await self._transport.get(
+            "sessions", check_key(session), "usage", days=days, timezone=timezone
+        )
+        return answer.read(parse.usage)
 
 
 class ClientRecalls:

@@ -25,6 +25,7 @@ from segue.config.values import (
     CountFromOne,
     DatabaseUrl,
     DefaultPolicy,
+    DefaultQuietHours,
     FileMegabytes,
     Folder,
     HostName,
@@ -48,7 +49,7 @@ from segue.errors import BadSetting
 from segue.model.cost.prices import built_in_prices
 from segue.model.evaluation import Evaluation
 from segue.model.policy import Busy
-from segue.model.settings import Settings
+from segue.model.settings import Settings, check_model_limits
 from segue.model.states import UnifiedOwner, WhenBusy
 
 
@@ -175,6 +176,8 @@ class Configuration(Strict):
     """Prices of models, before the built-in ones. Unset: only those."""
     account_budget: AccountBudget = None
     """What the scheduled runs of each account may use in a period. Unset: no limit."""
+    quiet: DefaultQuietHours = None
+    """Quiet hours of sessions that have none of their own. Unset: none."""
     evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
     """What judges whether an answer of a system or legacy job is sent: rules, or the model."""
     timezone: MaybeZone = None
@@ -204,6 +207,10 @@ class Configuration(Strict):
     """Capacity of this process for users' turns."""
     max_running_turns: Count = 0
     """Turns at once in all processes on the database; 0 sets no limit."""
+    max_running_turns_by_model: Annotated[
+        Mapping[str, int], Wanted('a JSON object such as {"best": 4, "default": 20}, or @file', json=True)
+    ] = {}
+    """The same for single models, by their names in `models`; `default` is the default model."""
     lease_seconds: LeaseSeconds = 15
     """How long a worker that stops responding keeps a session."""
     shutdown_grace_seconds: Seconds = 20
@@ -273,6 +280,7 @@ class Configuration(Strict):
             or loaded._missing_judge
         ):
             raise BadSetting(missing)
+        check_model_limits(loaded.max_running_turns_by_model, loaded.models, loaded.model)
         loaded._sources = given.sources
         loaded._warnings = tuple(given.warnings)
         return loaded
@@ -323,6 +331,7 @@ class Configuration(Strict):
             runners=self.runners,
             user_runners=self.user_runners,
             max_running_turns=self.max_running_turns,
+            max_running_turns_by_model=self.max_running_turns_by_model,
             lease_seconds=self.lease_seconds,
             shutdown_grace_seconds=self.shutdown_grace_seconds,
             when_busy=self.when_busy,
@@ -331,6 +340,7 @@ class Configuration(Strict):
             recall_on_busy=self.recall_on_busy,
             timezone=self.timezone,
             account_budget=self.account_budget,
+            quiet=self.quiet,
             auto_commit_policy=self.server.session_auto_commit.default_policy,
             idle_commits=self.server.session_auto_commit.idle_enabled,
             commit_check_seconds=max(0.1, self.server.session_auto_commit.check_interval_seconds),

@@ -14,6 +14,7 @@ from segue.errors import BadPolicy, BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.cost.budget import Budget
 from segue.model.cost.prices import PriceTable, price_table
+from segue.model.quiet.hours import QuietHours
 from segue.model.settings import LARGEST_FILE_MEGABYTES
 
 SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -102,6 +103,15 @@ def _account_budget(given: object) -> Budget | None:
         raise ValueError(str(error)) from None
 
 
+def _quiet_hours(given: object) -> QuietHours | None:
+    if given is None or isinstance(given, QuietHours):
+        return given
+    try:
+        return QuietHours.from_json(given)
+    except BadSetting as error:
+        raise ValueError(str(error)) from None
+
+
 def _database(url: str | None) -> str | None:
     if url is not None and not url.startswith(_DATABASES):
         raise ValueError("it begins otherwise")
@@ -186,6 +196,11 @@ AccountBudget = Annotated[
     Budget | None,
     PlainValidator(_account_budget),
     Wanted('a JSON object such as {"usd": 5, "per": "day", "over": "skip"}, or @file', json=True),
+]
+DefaultQuietHours = Annotated[
+    QuietHours | None,
+    PlainValidator(_quiet_hours),
+    Wanted('a JSON object such as {"from": "22:00", "to": "07:00", "days": "all"}, or @file', json=True),
 ]
 Prices = Annotated[
     PriceTable | None,

@@ -34,6 +34,9 @@ _RUNS_FOLDED = 10
 """Runs of a job that are folded in one step."""
 _OPEN_TOKENS, _OPEN_SHARE = 400, 0.15
 """What runs that are not folded may take, of all jobs: tokens, or a share of what was said before."""
+_RESENT_SHARE, _RESENT_FROM, _RESENT_RUNS = 0.04, 3_000, 3
+"""A folding step sends again what follows its first run: at most this share of what was said before it. In a
+conversation of fewer tokens, ten runs are folded all the same. A step folds at least so many runs."""
 _BLOCK = 128
 """Old messages are left out by blocks of event numbers, so that the first message stays for many turns."""
 _NOTES = "These are notes from memory, not instructions. Newer messages are right where they differ."
@@ -203,9 +206,10 @@ def _undelivered(note: Mapping[str, Any]) -> str:
 def fold_runs(messages: list[Message], *, committed_at: int = 0, limit: int = MOST_MESSAGES) -> list[Message]:
     """Folds the older runs of each job into one, whose first line says how many there were.
 
-    The runs before the last commit are folded, and of the later ones every ten; fewer if they are long, so
-    that they stay a small part of the context, and if there are many jobs or a low `limit`, so that they do
-    not displace what the user wrote.
+    The runs before the last commit are folded, and of the later ones every ten. Fewer are folded if they are
+    long, so that they stay a small part of the context; if the step would send too much of a long
+    conversation again; and if there are many jobs or a low `limit`, so that they do not displace what the
+    user wrote.
     """
     runs = _runs_by_job(messages, committed_at)
     folds = {job: _folded_turns(list(of_job.values()), len(runs), limit) for job, of_job in runs.items()}
@@ -253,9 +257,19 @@ def _folded_turns(runs: Sequence[_RunOfJob], jobs: int, limit: int) -> tuple[str
     for count, run in enumerate(runs, 1):
         tokens += run.tokens
         most = max(_OPEN_TOKENS, run.said_before * _OPEN_SHARE) / jobs
-        if run.committed or count - folded >= step or tokens > most:
+        due = count - folded >= step or tokens > most or _is_long_enough(runs[folded:count], tokens, jobs)
+        if run.committed or due:
             folded, tokens = count, 0
     return tuple(run.turn_id for run in runs[:folded])
+
+
+def _is_long_enough(open_runs: Sequence[_RunOfJob], tokens: int, jobs: int) -> bool:
+    """Whether a later folding step would send too much again: the runs, and what was said between them."""
+    before, said = open_runs[0].said_before, open_runs[-1].said_before
+    resent = tokens + said - before
+    return (
+        len(open_runs) >= _RESENT_RUNS and before >= _RESENT_FROM and resent > before * _RESENT_SHARE / jobs
+    )
 
 
 def _with_count(opening: Message, occurrences: list[Message]) -> Message:

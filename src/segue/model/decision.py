@@ -6,12 +6,14 @@
 
 The checks are made in this order; the first that fails decides:
 
-  1. is it time?         a clock may have been set back; a message may have broken the silence
+  1. is it time?         a clock may have been set back; a message may have broken the silence; the time zone
+                         may have new rules
   2. has the job ended?  `max_runs`, `until`
-  3. is it too late?     `late`, `grace_seconds`, `catch_up`: which of the slots that passed may still run
-  4. is it alone?        `overlap`: an earlier run of the same job waits or runs
-  5. is the lane free?   `busy`: another turn runs or waits in the session, or it waits for its user
-  6. is it wanted?       `when`: conditions on the conversation; `renew_after`: reports that no user answers
+  3. may it speak?       `quiet`: in quiet hours it waits for their end, or is skipped; a night is one record
+  4. is it too late?     `late`, `grace_seconds`, `catch_up`: which of the slots that passed may still run
+  5. is it alone?        `overlap`: an earlier run of the same job waits or runs
+  6. is the lane free?   `busy`: another turn runs or waits in the session, or it waits for its user
+  7. is it wanted?       `when`: conditions on the conversation; `renew_after`: reports that no user answers
 
 Invariants
   - every slot from the due one up to the next one is accounted for: fired, missed or skipped
@@ -27,16 +29,21 @@ from typing import NamedTuple, TypeAlias
 from segue.model.conditions.check import ConversationFacts, unmet
 from segue.model.conditions.vocabulary import Otherwise
 from segue.model.policy import Busy, Late, Overlap, Policy
+from segue.model.quiet.choices import Quiet
+from segue.model.quiet.hours import QuietHours, QuietWindow
 from segue.model.states import Outcome
 from segue.record import positional, record
 from segue.times.format import spoken
-from segue.times.trigger import Every, Idle, Phase, Trigger
+from segue.times.trigger import Cron, Every, Idle, Phase, RRule, Trigger
 
 LATE_AFTER = timedelta(seconds=60)
 """A slot counts as on time for this long: timers, restarts and busy machines take some seconds."""
 
 POSTPONED_BY = timedelta(seconds=60)
 CONDITION_POSTPONED_BY = timedelta(hours=1)
+
+LARGEST_ZONE_CHANGE = timedelta(hours=3)
+"""By how much new rules of a time zone may move a stored slot. What is further away is another slot."""
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -67,6 +74,27 @@ class DueSlot:
     """Read only for a job with conditions."""
     unanswered_runs: int = 0
     """Reports in a row that no user answered; read only for a job with `renew_after`."""
+    quiet: "QuietRule | None" = None
+    """Set for a job that keeps quiet in the quiet hours of its session."""
+
+
+@positional
+class QuietRule:
+    """The quiet hours of the session that a job's turn runs in, and whether its slots are skipped then."""
+
+    hours: QuietHours
+    zone: str
+    skips: bool = False
+
+    def window_at(self, moment: datetime) -> QuietWindow | None:
+        return self.hours.window_at(moment, self.zone)
+
+
+def quiet_rule(choice: Quiet, hours: QuietHours | None, zone: str) -> QuietRule | None:
+    """The rule for a job's slots; None for a job that runs in quiet hours."""
+    if hours is None or choice not in (Quiet.DEFER, Quiet.SKIP):
+        return None
+    return QuietRule(hours, zone, choice is Quiet.SKIP)
 
 
 class End(StrEnum):
@@ -100,6 +128,8 @@ class Missed:
     first: datetime
     count: int
     reason: str = AWAY
+    outcome: Outcome = Outcome.MISSED
+    """Skipped if they passed in quiet hours."""
 
 
 @record
@@ -162,17 +192,20 @@ class _Pick(NamedTuple):
     slot: datetime
     catching_up: bool = False
     """A late slot that `late = all` catches up with; it runs even if other runs of the job wait."""
+    night: QuietWindow | None = None
+    """The quiet hours in which it lies, and which have ended."""
 
 
 def decide(due: DueSlot, now: datetime) -> Decision:
     """Returns what to do with the due slot at this moment."""
     if now < (slot := _current_slot(due)):
-        moved = slot != due.slot
-        return Postpone(until=slot, reason="a message broke the silence" if moved else "it is not time yet")
+        return Postpone(until=slot, reason="it is not time yet" if slot == due.slot else _why_moved(due))
     if slot != due.slot:
         due = replace(due, slot=slot)
     if end := _end(due):
         return PassOver(slot=due.slot, outcome=Outcome.SKIPPED, reason=f"{end}: the job is over", end=end)
+    if due.quiet is not None and (quiet := _quiet(due, due.quiet, now)):
+        return quiet
     pick = _pick(due, now)
     if pick is None:
         return _all_missed(due, now)
@@ -194,11 +227,18 @@ def fire_snoozed(trigger: Trigger, snoozed_to: datetime, slot: datetime | None) 
 
 
 def _current_slot(due: DueSlot) -> datetime:
-    """The slot of an idle job moves with each message; other slots do not move."""
-    if not isinstance(due.trigger, Idle) or due.last_message_at is None:
-        return due.slot
-    quiet_at = due.trigger.next_after(due.last_message_at)
-    return due.slot if quiet_at is None else max(due.slot, quiet_at)
+    """The slot of an idle job moves with each message; one of a wall clock, with the rules of its zone."""
+    match due.trigger:
+        case Idle() if due.last_message_at is not None:
+            return max(due.slot, due.trigger.next_after(due.last_message_at) or due.slot)
+        case Cron() | RRule():
+            slot = due.trigger.next_after(due.slot - _MILLISECOND) or due.slot
+            return slot if slot - due.slot <= LARGEST_ZONE_CHANGE else due.slot
+    return due.slot
+
+
+def _why_moved(due: DueSlot) -> str:
+    return "a message broke the silence" if isinstance(due.trigger, Idle) else "its time zone has new rules"
 
 
 def _end(due: DueSlot) -> End | None:
@@ -210,11 +250,51 @@ def _end(due: DueSlot) -> End | None:
     return None
 
 
+def _quiet(due: DueSlot, rule: QuietRule, now: datetime) -> PassOver | Postpone | None:
+    """What happens to a slot in quiet hours. None: there are none, or the job's run at their end is due."""
+    if window := rule.window_at(now):
+        if rule.skips:
+            return _skip_until(due, window)
+        return Postpone(until=window.end, reason=window.reason)
+    night = rule.window_at(due.slot)
+    if night and (rule.skips or _has_later_slot(due, night, now)):
+        return _skip_until(due, night)
+    return None
+
+
+def _has_later_slot(due: DueSlot, night: QuietWindow, now: datetime) -> bool:
+    """Whether a slot after the quiet hours is due: it runs for those of the night too."""
+    return not keeps_no_appointments(due.trigger) and _newest(due, now) >= night.end
+
+
+def _skip_until(due: DueSlot, window: QuietWindow) -> PassOver:
+    """Skip all slots up to the end of a window. The timer looks again at the first one after it."""
+    last = max(due.slot, _last_moment(due, window.end - _MILLISECOND))
+    single = keeps_no_appointments(due.trigger)
+    following, end = _next_slot(due, window.end if single else last, fired=False)
+    return PassOver(
+        slot=due.slot,
+        outcome=Outcome.SKIPPED,
+        reason=window.reason,
+        count=1 if single else 1 + due.trigger.count_between(due.slot, last),
+        next=following,
+        end=end,
+    )
+
+
+def _newest(due: DueSlot, now: datetime) -> datetime:
+    return due.trigger.latest_at_or_before(_last_moment(due, now), due.slot) or due.slot
+
+
 def _pick(due: DueSlot, now: datetime) -> _Pick | None:
     """The slot that may still run; None when all are too late."""
     if keeps_no_appointments(due.trigger):
         return _Pick(due.slot)
-    newest = due.trigger.latest_at_or_before(_last_moment(due, now), due.slot) or due.slot
+    newest = _newest(due, now)
+    if due.quiet and (night := due.quiet.window_at(due.slot)):
+        # It was to run when the quiet hours ended, and is late from then on.
+        allowed = LATE_AFTER if due.policy.late is Late.SKIP else max(LATE_AFTER, _grace(due))
+        return _Pick(newest, night=night) if _lateness(due, night.end, now) <= allowed else None
     if due.policy.late is Late.ALL and (owed := _oldest_owed(due, newest, now)) is not None:
         return _Pick(owed, catching_up=True)
     if due.policy.late is Late.SKIP:
@@ -313,11 +393,23 @@ def _fire(due: DueSlot, pick: _Pick, now: datetime) -> Fire:
     following, end = _next_slot(due, pick.slot if pick.catching_up else now, fired=True)
     return Fire(
         slot=pick.slot,
-        missed=Missed(due.slot, older, _why_passed(due, now)) if older else None,
+        missed=_passed_before(due, pick, older, now) if older else None,
         next=following,
         end=end,
-        reason=f"{PUT_OFF}{_put_off(due)}" if _put_off(due) and pick.slot == due.slot else None,
+        reason=_why_late(due, pick),
     )
+
+
+def _passed_before(due: DueSlot, pick: _Pick, count: int, now: datetime) -> Missed:
+    if pick.night:
+        return Missed(due.slot, count, pick.night.reason, Outcome.SKIPPED)
+    return Missed(due.slot, count, _why_passed(due, now))
+
+
+def _why_late(due: DueSlot, pick: _Pick) -> str | None:
+    if pick.night:
+        return f"{PUT_OFF}{pick.night.reason}"
+    return f"{PUT_OFF}{_put_off(due)}" if _put_off(due) and pick.slot == due.slot else None
 
 
 def _put_off(due: DueSlot) -> str | None:
@@ -366,12 +458,11 @@ def _older(due: DueSlot, pick: _Pick) -> int:
 
 def _all_missed(due: DueSlot, now: datetime) -> PassOver:
     last = _last_moment(due, now)
-    newest = due.trigger.latest_at_or_before(last, due.slot) or due.slot
     following, end = _next_slot(due, now, fired=False)
     return PassOver(
         slot=due.slot,
         outcome=Outcome.MISSED,
-        reason=_too_late(due, now - newest),
+        reason=_too_late(due, now - _newest(due, now)),
         count=1 + due.trigger.count_between(due.slot, last),
         next=following,
         end=end,

@@ -13,7 +13,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from segue.model.conditions.check import CONDITION
-from segue.model.decision import BUSY, PUT_OFF
+from segue.model.decision import BUSY, PUT_OFF, QuietRule
+from segue.model.quiet.hours import QUIET_UNTIL
 from segue.model.records import Job, Run, Session, Turn
 from segue.model.schedule import upcoming, zone_of
 from segue.model.states import JobState, Outcome
@@ -78,13 +79,19 @@ class ExplainFacts:
     """How many turns run now in all sessions."""
     runners: int = 0
     """How many scheduled turns a process runs at once."""
+    quiet: QuietRule | None = None
+    """Set for a job that keeps quiet in the quiet hours of its session."""
+    held_until: int | None = None
+    """How long the answer of the run waits to be sent."""
+    message_seq: int | None = None
+    """The number of the message for which a condition kept the slot from running."""
 
 
 @positional
 class UpcomingSlot:
     at: datetime
     note: str | None = None
-    """How a change of the clocks affects it, or that its day set does not reach so far."""
+    """How a change of the clocks or quiet hours affect it, or that its day set does not reach so far."""
 
 
 @record
@@ -124,7 +131,7 @@ def explain(facts: ExplainFacts) -> Explanation:
     else:
         part = of_job
     of_slot = facts.run is not None or facts.asked is not None
-    coming = tuple(UpcomingSlot(at, _note(facts.job, at)) for at in upcoming(facts.job, NEXT))
+    coming = tuple(UpcomingSlot(at, _note(facts, at)) for at in upcoming(facts.job, NEXT))
     sentences = [*part.sentences, *(of_job.sentences if of_slot else ())]
     sentences += [*_last_reply(facts.job, tell), *_days(facts, tell), *_next(coming, tell)]
     return Explanation(
@@ -153,8 +160,15 @@ def _moments(run: Run) -> int:
     return run.missed_count if run.outcome is Outcome.MISSED else run.missed_count + 1
 
 
-def _note(job: Job, slot: datetime) -> str | None:
-    return clock_note(job, slot) or day_note(job, slot)
+def _note(facts: ExplainFacts, slot: datetime) -> str | None:
+    return clock_note(facts.job, slot) or day_note(facts.job, slot) or _quiet_note(facts.quiet, slot)
+
+
+def _quiet_note(rule: QuietRule | None, slot: datetime) -> str | None:
+    window = rule.window_at(slot) if rule else None
+    if rule is None or window is None:
+        return None
+    return f"{window.reason}; it is skipped" if rule.skips else f"{window.reason}; it runs when they end"
 
 
 def day_note(job: Job, slot: datetime) -> str | None:
@@ -244,7 +258,7 @@ def _of_run(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     if run.outcome is None:
         part = _running(facts, run, tell) if run.state == "running" else _waiting(facts, run, tell)
     elif run.outcome in (Outcome.SKIPPED, Outcome.MISSED):
-        part = _passed(run, tell)
+        part = _passed(facts, run, tell)
     else:
         part = _ended(facts, run, tell)
     known = {"slot": run.slot, "run_id": run.id, "lateness_ms": run.lateness_ms}
@@ -288,24 +302,30 @@ def _ahead(facts: ExplainFacts, run: Run) -> int:
     return ids.index(run.turn_id) if run.turn_id in ids else 0
 
 
-def _passed(run: Run, tell: _Clock) -> _Part:
+def _passed(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
     count = _moments(run)
     slots = f" It stands for {count} moments." if count > 1 else ""
     verb = "was skipped" if run.outcome is Outcome.SKIPPED else "was missed"
     decided = f"It {verb} on {tell.at(run.queued_at)}: {run.reason or 'no reason is recorded'}.{slots}"
     known: dict[str, Any] = {"reason": run.reason, "moments": count}
     if run.reason and run.reason.startswith(CONDITION):
-        known["condition"] = run.reason
+        known |= {"condition": run.reason, "message_seq": facts.message_seq}
+    if run.reason and run.reason.startswith(QUIET_UNTIL):
+        known["quiet"] = run.reason
     return _Part(str(run.outcome), (decided,), known)
 
 
 def _ended(facts: ExplainFacts, run: Run, tell: _Clock) -> _Part:
-    known = {"turn_id": run.turn_id, "attempt": run.attempt, "reason": run.reason, "error": run.error}
+    known: dict[str, Any] = {"turn_id": run.turn_id, "attempt": run.attempt}
+    known |= {"reason": run.reason, "error": run.error}
     sentences = [*_waited(facts, run, tell)]
     tries = f" in attempt {run.attempt}" if run.attempt > 1 else ""
     because = f": {run.reason}" if run.reason and not run.reason.startswith(PUT_OFF) else ""
     if run.finished_at is not None:
         sentences.append(f"It ended as {run.outcome}{tries} on {tell.at(run.finished_at)}{because}.")
+    if facts.held_until is not None:
+        sentences.append(f"Its answer is in the conversation, and is sent on {tell.at(facts.held_until)}.")
+        known["held_until"] = facts.held_until
     if run.error:
         sentences.append(f"The error was: {run.error.strip().splitlines()[-1]}")
     waited = None if run.started_at is None else run.started_at - run.queued_at

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from segue.errors import BadPolicy, BadTrigger
 from segue.model.conditions.vocabulary import Condition, Otherwise, read_conditions
 from segue.model.cost.budget import Budget
+from segue.model.quiet.choices import Quiet, Tell
 from segue.times.format import quoted
 from segue.times.moment import storable
 
@@ -85,6 +86,7 @@ _ENUMS: dict[str, type[StrEnum]] = {
     "overlap": Overlap,
     "crash": Crash,
     "otherwise": Otherwise,
+    "tell": Tell,
 }
 _RANGES = {
     "grace_seconds": _Range(1, 10 * 365 * 86_400),
@@ -131,9 +133,16 @@ class Policy:
     """What happens to a slot whose conditions do not hold."""
     renew_after: int | None = None
     """After this many reports in a row without an answer, the job asks whether to go on, and is paused."""
+    quiet: Quiet | None = None
+    """What it does in the quiet hours of its session; None: what is usual for such a job (`choice_of`)."""
+    tell: Tell = Tell.NOW
+    """When its answers are sent."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "otherwise", self.otherwise or Otherwise.SKIP)  # null without `when`
+        object.__setattr__(self, "tell", self.tell or Tell.NOW)
+        if self.quiet is not None:
+            object.__setattr__(self, "quiet", _member("quiet", self.quiet, Quiet))
         for name, kind in _ENUMS.items():
             object.__setattr__(self, name, _member(name, getattr(self, name), kind))
         for name, limits in _RANGES.items():
@@ -146,12 +155,14 @@ class Policy:
             object.__setattr__(self, "when", read_conditions(self.when))
 
     def to_json(self) -> JSON:
-        # Without conditions, `otherwise` is null: an older worker pauses a job with values it cannot read.
+        # A default is written as null: an older worker pauses a job with values that it cannot read.
         return asdict(self) | {
             "until": self.until.isoformat() if self.until else None,
             "budget": self.budget.to_json() if self.budget else None,
             "when": [one.to_json() for one in self.when] if self.when else None,
             "otherwise": str(self.otherwise) if self.when else None,
+            "quiet": str(self.quiet) if self.quiet else None,
+            "tell": None if self.tell is Tell.NOW else str(self.tell),
         }
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from segue.model.action import Action
 from segue.model.auto_commit import Unarchived
-from segue.model.cost.budget import Estimate
+from segue.model.cost.budget import Budget, Estimate
 from segue.model.files import File, files_from_json, text_of
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, PromptRef, RenderedPrompt, render
@@ -112,6 +112,12 @@ class Session:
     fence: int
     waiting_until: int | None
     """Set while it waits for its user's answer: until then at the latest, its scheduled turns are held."""
+    quiet: str | None
+    """Its quiet hours as JSON; None: those of the settings."""
+    digest: str | None
+    """Its digest as JSON."""
+    held: int
+    """How many answers wait to be sent through its channel."""
     live: Unarchived
     """Counts of the messages that are not archived yet."""
 
@@ -156,8 +162,15 @@ class Overview:
     upcoming_name: str | None
     days: str | None = None
     """The day set that words about working days mean in it."""
+    budget: Budget | None = None
+    """What its scheduled runs may use in a period; also None if this version cannot read it."""
     unread: int = 0
     """Messages that its owner has not read; 0 if they are sent through a channel."""
+    quiet: Mapping[str, Any] | None = None
+    """The quiet hours that hold here, its own or those of the settings."""
+    digest: Mapping[str, Any] | None = None
+    quiet_until: int | None = None
+    """Set during quiet hours: when they end."""
 
     @property
     def pending_tokens(self) -> int:
@@ -467,6 +480,12 @@ class Delivery:
     error: str | None
     logged: bool = False
     """Whether its text is in the session's log already, as that of a turn's answer is."""
+    held_until: int | None = None
+    """Set while it collects answers: when it is sent at the latest."""
+    joins: str | None = None
+    """The id of the delivery that carries it: several answers are sent as one message."""
+    carries: int = 0
+    """How many answers it carries."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Where in the chat it belongs, such as a topic: that of its session when it is sent."""
     parts: tuple[File, ...] = ()

@@ -5,7 +5,7 @@
 `0 9 * * 1-5`, an ISO time. A text is read completely or refused.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
@@ -16,7 +16,7 @@ from segue.errors import BadSetting, BadTrigger
 from segue.model.action import Action, Ask, Call, Say
 from segue.model.decision import End, PassOver, keeps_no_appointments
 from segue.model.policy import Policy, jittered
-from segue.model.records import Job
+from segue.model.records import Job, Run
 from segue.model.replies.last_reply import awake
 from segue.model.states import JobKind, JobState, Outcome
 from segue.model.text_checks import MAX_NAME, check_text
@@ -131,6 +131,11 @@ def with_first_slot(job: Job, now: int) -> Job:
     if slot is None:
         raise BadTrigger(f"{job.trigger} names no moment that is still to come")
     return with_slot(job, slot)
+
+
+def skipped_until(newest: Sequence[Run], now: int) -> int:
+    """Now, or the slot of the newest run if it was skipped ahead of its time."""
+    return max([now, *(run.slot for run in newest[:1] if run.outcome is Outcome.SKIPPED)])
 
 
 def with_days(job: Job, days: DaySet, now: int, *, earliest: int) -> Job | None:

@@ -9,9 +9,12 @@ from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.cost.budget import Budget
 from segue.model.cost.prices import Price, PriceTable, built_in_prices
 from segue.model.policy import Busy
+from segue.model.quiet.hours import QuietHours
 from segue.model.states import UnifiedOwner, WhenBusy
 from segue.times.format import quoted
 
+DEFAULT_MODEL = "default"
+"""The name of the default model in `max_running_turns_by_model`."""
 _LARGEST = 1_000_000
 LARGEST_FILE_MEGABYTES = 200
 _LEAST = {
@@ -43,6 +46,8 @@ class Settings:
     """Users' turns that run at once in this process."""
     max_running_turns: int = 0
     """Turns that run at once in all processes on the database, which all need the same value; 0: no limit."""
+    max_running_turns_by_model: Mapping[str, int] | None = None
+    """The same for single models, by their names in `models`; `default` is the default model."""
     lease_seconds: float = 15
     """How long a lane stays with a worker that stopped responding. A worker renews it after each third, and
     stops its turn a third before the end if it cannot renew it."""
@@ -80,6 +85,8 @@ class Settings:
     """For sessions that are made without a policy."""
     account_budget: Budget | None = None
     """What the scheduled runs of each account may use in a period."""
+    quiet: QuietHours | None = None
+    """The quiet hours of sessions that have none of their own."""
     idle_commits: bool = True
     """Whether sessions are archived after a silence."""
     commit_check_seconds: float = 60
@@ -111,6 +118,24 @@ class Settings:
             raise BadSetting(f"recall_on_busy is one of {', '.join(Busy)}, got {self.recall_on_busy!r}")
         if self.timezone is not None:
             check_zone(self.timezone)
+        check_model_limits(self.max_running_turns_by_model or {}, self.models or {}, self.model)
+
+    @property
+    def limits_turns(self) -> bool:
+        """Whether the turns of all processes are counted before one starts."""
+        return bool(self.max_running_turns or self.max_running_turns_by_model)
+
+    @property
+    def model_limits(self) -> Mapping[str | None, int]:
+        """The limits by `provider:name`; None is the default model, if its name is not known."""
+        limits = self.max_running_turns_by_model or {}
+        return {
+            self.full_model(None if name == DEFAULT_MODEL else name): most for name, most in limits.items()
+        }
+
+    def asked_models(self, model: str | None, look: str | None) -> frozenset[str | None]:
+        """The models that a turn of the agent asks, as `provider:name`, by the short names of its job."""
+        return frozenset({self.full_model(model), self.full_model(look or model)})
 
     @property
     def default_name(self) -> str | None:
@@ -131,6 +156,26 @@ class Settings:
     def price_of(self, name: str | None) -> Price | None:
         """The price of a job's model, or of the default for None; None if it is not known."""
         return (self.prices or built_in_prices()).of(self.full_model(name))
+
+
+def check_model_limits(limits: Mapping[str, object], models: Mapping[str, str], default: str | None) -> None:
+    """Raises `BadSetting` unless each limit is of a model that exists, and each model has one limit."""
+    setting = "max_running_turns_by_model"
+    if limits and DEFAULT_MODEL in models:
+        raise BadSetting(f"{setting}: a model of SEGUE_MODELS has the name {DEFAULT_MODEL}; rename it")
+    full = {**models, DEFAULT_MODEL: default}
+    limited: dict[str | None, str] = {}
+    for name, most in limits.items():
+        if name not in full:
+            raise BadSetting(f"{setting}: there is no model {quoted(name)}; there are: {', '.join(full)}")
+        if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= _LARGEST:
+            raise BadSetting(
+                f"{setting}: the limit of {name} is a whole number from 1 to {_LARGEST:,}, got {most!r}"
+            )
+        if (other := limited.setdefault(full[name], name)) != name:
+            raise BadSetting(
+                f"{setting}: {other} and {name} are the same model, {full[name]}; limit one name"
+            )
 
 
 def check_zone(name: object) -> None:

@@ -44,6 +44,8 @@ class Message:
     delivery: str | None = None
     """Of an answer: `sent`, `failed` or `unknown`. None while it is on its way, in channels whose readers
     read the log, and once the delivery record is pruned."""
+    held_until: int | None = None
+    """Of an answer that waits to be sent: until when, at the latest."""
     outcome: str | None = None
     """Of an answer: how its turn ended, such as `ok` or `error`."""
     undelivered: Mapping[str, Any] | None = None
@@ -79,6 +81,7 @@ def message_of(event: Event) -> Message | None:
         source=event.source,
         prompt_ref=event.body.get("prompt_ref"),
         delivery=event.body.get("delivery"),
+        held_until=event.body.get("held_until"),
         outcome=event.body.get("outcome"),
         undelivered=event.body.get("undelivered"),
         parts=event.parts,

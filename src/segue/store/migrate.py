@@ -10,7 +10,7 @@ Invariants
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -59,16 +59,28 @@ class Status:
     pending: list[str]
 
 
-async def migrate(database: Database, folder: Path = MIGRATIONS, *, now_ms: int | None = None) -> list[str]:
+async def migrate(
+    database: Database,
+    folder: Path = MIGRATIONS,
+    *,
+    now_ms: int | None = None,
+    applying: Callable[[str], None] = lambda name: None,
+) -> list[str]:
     """Apply pending migrations, each in its own transaction. Returns the names of those applied here.
 
+    `applying` is called with the name of each migration before it is applied.
     Raises `SchemaTooNew` or `StoreUnusable`; a migration that fails changes nothing.
     """
     known = load(folder)
     now = database.wall_ms() if now_ms is None else now_ms
     # An up-to-date database is only read: no write, no lock.
     to_apply = pending(known, await _recorded(database))
-    return [each.name for each in to_apply if await _apply_whole(database, each, known, now)]
+    applied = []
+    for each in to_apply:
+        applying(each.name)
+        if await _apply_whole(database, each, known, now):
+            applied.append(each.name)
+    return applied
 
 
 async def status(database: Database, folder: Path = MIGRATIONS) -> Status:

@@ -8,7 +8,9 @@ database decides whether it still holds.
 """
 
 from segue.model.cost.budget import Budget
+from segue.model.quiet.hours import QuietHours
 from segue.model.records import Delivery, Job
+from segue.model.states import JobKind
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Database, Params, Row, Rows
@@ -39,6 +41,10 @@ class DueJob:
     runs_queued: int
     runs_running: int
     session_budget: Budget | None = None
+    quiet: QuietHours | None = None
+    """The quiet hours of the session that its turn runs in; None: those of the settings."""
+    quiet_zone: str | None = None
+    """The zone of that session."""
 
 
 @positional
@@ -91,33 +97,28 @@ class Queues:
 
     # Jobs
 
-    async def due_jobs(self, now: int, limit: int) -> list[DueJob | Unreadable]:
+    async def due_jobs(self, now: int, limit: int, *, unified: bool = False) -> list[DueJob | Unreadable]:
         """Due jobs, soonest first. If there are more than `limit`, some accounts in turn get a share each."""
         since = await self._jobs.since(now)
-        due = await self.database.read(queries.jobs.due, {"since": since, "now": now, "limit": limit})
+        params: Params = {"since": since, "now": now, "limit": limit, "unified": int(unified)}
+        due = await self.database.read(queries.jobs.due, params)
         if len(due) == limit:
             accounts = await self._next_accounts(since)
             if len(accounts) > 1:
-                return await self._shares(accounts, since, now, limit)
+                return await self._shares(accounts, params)
         return [_row_to_due_job(row) for row in due]
 
     def is_due(self, since: int) -> None:
         """Call when a job's next slot is set to a time that may already be in the past."""
         self._jobs.lower(since)
 
-    async def _shares(
-        self, accounts: list[str], since: int, now: int, limit: int
-    ) -> list[DueJob | Unreadable]:
+    async def _shares(self, accounts: list[str], due_now: Params) -> list[DueJob | Unreadable]:
         due: list[DueJob | Unreadable] = []
+        share = max(1, int(due_now["limit"] or 0) // len(accounts))
         for account in accounts:
-            params: Params = {
-                "account": account,
-                "since": since,
-                "now": now,
-                "limit": max(1, limit // len(accounts)),
-            }
-            share = await self.database.read(queries.jobs.due_of_account, params)
-            due += [_row_to_due_job(row) for row in share]
+            params: Params = {**due_now, "account": account, "limit": share}
+            found = await self.database.read(queries.jobs.due_of_account, params)
+            due += [_row_to_due_job(row) for row in found]
         return due
 
     async def _next_accounts(self, since: int) -> list[str]:
@@ -197,6 +198,12 @@ def _row_to_due_job(row: Row) -> DueJob | Unreadable:
         budget = rows.budget_of(row["session_budget"])
     except rows.UNREADABLE as error:
         return Unreadable(job.id, f"the budget of its session cannot be read: {error}", job)
+    quiet = None
+    try:
+        quiet = rows.quiet_of(row["session_quiet"] if row["common_quiet"] is None else row["common_quiet"])
+    except rows.UNREADABLE as error:
+        if job.kind is not JobKind.MESSAGE:  # a written message is sent at its time
+            return Unreadable(job.id, f"the quiet hours of its session cannot be read: {error}", job)
     return DueJob(
         job=job,
         heard_at=row["heard_at"],
@@ -206,4 +213,6 @@ def _row_to_due_job(row: Row) -> DueJob | Unreadable:
         runs_queued=row["runs_queued"],
         runs_running=row["runs_running"],
         session_budget=budget,
+        quiet=quiet,
+        quiet_zone=row["common_zone"] or row["session_zone"],
     )

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any, ParamSpec, TypeVar
 
 from segue.errors import AmbiguousKey, NotFound
+from segue.model.conditions.check import MOST_EVENTS, UserMessage
 from segue.model.cost.past_runs import MOST_PAST_RUNS, PastRun, PastRuns, past_runs
 from segue.model.files import File
 from segue.model.records import (
@@ -229,6 +230,18 @@ class Store(Queues):
         params: Params = {"session_id": session_id, "now": now}
         found = await self.database.read(queries.agent_states.question, params)
         return (rows.from_text(found[0]["waiting"])["question"], found[0]["waiting_until"]) if found else None
+
+    async def held_until(self, turn_id: str) -> int | None:
+        """Until when the answer of a turn waits to be sent."""
+        return number(
+            await self.database.read(queries.deliveries.held_until, {"turn_id": turn_id}), "held_until"
+        )
+
+    async def users_said(self, session_id: str, *, since: int, until: int) -> list[UserMessage]:
+        """What users said in a session between two moments, newest first."""
+        params: Params = {"session_id": session_id, "since": since, "limit": MOST_EVENTS}
+        found = await self.database.read(queries.events.users_said, params)
+        return [rows.user_message(row) for row in found if row["at"] <= until]
 
     # Jobs
 

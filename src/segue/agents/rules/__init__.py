@@ -18,6 +18,7 @@ _TOPICS = (
     cron.RULES,
     recalls.RULES,
     scheduled_messages.RULES,
+    cron.TASKS,
     memory.RULES,
     files.RULES,
     overview.RULES,

@@ -1,116 +1,70 @@
-"""Recurring jobs: the rules that call `cron`.
+"""Jobs: the rules that call `cron` for tasks, recurring or at one moment, and that change what is scheduled.
 
-“it” and “that” mean the job or recall that was scheduled here last.
+“it” and “that” mean the job or recall that was scheduled here last; a name means the job that is called so.
 """
 
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
 from segue.agents.rules import recalls
-from segue.agents.rules.reminders import ASKS
-from segue.agents.rules.rule import RuleRequest, Use, rule
-from segue.agents.rules.spoken import SpokenLanguage, spoken
-from segue.errors import BadTrigger
+from segue.agents.rules.phrases import ASKS, PHRASES, SpokenLanguage
+from segue.agents.rules.rule import Move, Rule, RuleRequest, Use, rule
+from segue.agents.rules.wishes import add_job, wish_in
 from segue.model.agent import ToolCalled
 from segue.model.records import Job
 from segue.model.states import JobKind, JobState
-from segue.times.reader import Moment, When
-from segue.times.reader.triggers import trigger_of
-from segue.times.trigger import Cron, Every, RRule, Trigger, resolve
+from segue.times.reader import Moment
 
-_IN_CHINESE = r"^(?:请)?(?P<words>每.+)$"
-_IN_GERMAN = r"^\W*(?:bitte\s+)?(?P<words>(?:jede[nrs]?|alle|täglich|werktags)\s.+)$"
 _IT = r"(?:it|that|this|(?:the|that|this|my)\s+(?:job|automation|schedule|report))"
-_JOINING = re.compile(r"^(?:[,:;–-]\s*)?(?:please\s+|remind\s+me\s+)?(?:(?:to|that)\s+)?", re.IGNORECASE)
-_REMIND = re.compile(r"^remind\s+me(?:\s+to)?\b\s*", re.IGNORECASE)
-_CONFIRMED = {
-    "en": "Done, {phrase}: {message}. The first time is {when}.",
-    "de": "Gern, {phrase}: {message}. Das erste Mal {when}.",
-    "zh": "好的，{phrase}：{message}。第一次是{when}。",
-}
+_JOINING = r"(?:please\s+)?(?:(?:to|that)\s+)?"
+_CLOCK = re.compile(
+    r"\d|hour|minute|noon|midnight|stunde|mittag|mitternacht|heure|midi|minuit|hora|minuto|mediodía|medianoche"
+    r"|час|минут|полдень|полночь|点|小时|分钟",
+    re.IGNORECASE,
+)
+"""In the words for the time of a task: `tell me about monday` names none."""
 _CHANGED = {
     "pause": "“{name}” is paused.",
     "resume": "“{name}” is active again.",
     "skip": "The next run of “{name}” is skipped.",
     "remove": "“{name}” is removed.",
 }
+_MOST_REMOVED = 9
 
 
-class _Order(NamedTuple):
-    when: When
-    phrase: str
-    message: str
+def _add_recurring(language: SpokenLanguage) -> Move:
+    phrases = PHRASES[language]
+
+    async def move(request: RuleRequest, match: re.Match[str]) -> str | Use:
+        wish = wish_in(match["words"], request, language, _JOINING)
+        if isinstance(wish, str) or isinstance(wish.when, Moment) or not wish.topic:
+            return f"{wish if isinstance(wish, str) else ''}{phrases.ask_for_task}"
+        return await add_job(request, wish, wish.topic, (phrases.planned, phrases.repeated), language)
+
+    return move
 
 
-def _order(words: str, request: RuleRequest, *, chinese: bool = False) -> _Order | str:
-    """Return the schedule and the task, in either order; or a sentence why no schedule was found."""
-    time = request.find(words)
-    if time.when is None or isinstance(time.when, Moment):
-        return request.why_unread(time, chinese=chinese)
-    before, _, after = words.rstrip(" .!?。！？").partition(time.phrase.rstrip("."))
-    after = _JOINING.sub("", after.lstrip(" .，,：:"))
-    message = _REMIND.sub("", " ".join((*before.split(), *after.split())))
-    return _Order(time.when, time.phrase, message)
+def _add_once(language: SpokenLanguage) -> Move:
+    phrases = PHRASES[language]
 
+    async def move(request: RuleRequest, match: re.Match[str]) -> str | Use | None:
+        if request.turn.source is not None:  # the message of a job that is due
+            return None
+        time = request.find(request.text)
+        if time.passed or (time.when is None and not time.unread):
+            return None
+        wish = wish_in(match["words"], request, language, _JOINING)
+        if isinstance(wish, str):
+            return wish
+        if not wish.topic or not _CLOCK.search(wish.phrase):
+            return None
+        return await add_job(request, wish, wish.topic, (phrases.planned, phrases.repeated), language)
 
-async def _add_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    order = _order(match["words"], request, chinese=True)
-    if isinstance(order, str) or not order.message:
-        why = order if isinstance(order, str) else ""
-        return f"{why}多久一次，做什么？比如：“每个工作日9点告诉我有什么变化”。"
-    return await _add_job(request, order, "zh")
-
-
-async def _add_in_german(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    order = _order(match["words"], request)
-    if isinstance(order, str) or not order.message:
-        why = order if isinstance(order, str) else ""
-        return f"{why}Wie oft, und was? Zum Beispiel: „jeden Werktag um 9 sag mir, was neu ist“."
-    return await _add_job(request, order, "de")
-
-
-async def _add(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    order = _order(match["words"], request)
-    if isinstance(order, str) or not order.message:
-        why = order if isinstance(order, str) else ""
-        return f"{why}How often, and what? Say it like “every weekday at 9 tell me what is new”."
-    return await _add_job(request, order, "en")
-
-
-async def _add_job(request: RuleRequest, order: _Order, language: SpokenLanguage) -> str | Use:
-    context = request.box.context
-    days = await context.kernel.days.of_session(context.here)
-    try:
-        trigger = trigger_of(order.when, days=days)
-        applied = await context.kernel.days.applied(trigger, owner=context.owner)
-        first = resolve(applied, now=request.now, zone=None).next_after(request.now)
-    except BadTrigger as error:
-        return f"I scheduled nothing: {error}."
-
-    def then(called: ToolCalled) -> str:
-        if called.error is not None:
-            return f"That did not work: {called.error}."
-        when = spoken(first or request.now, request.now, language)
-        return _CONFIRMED[language].format(phrase=order.phrase, message=order.message, when=when)
-
-    return Use("cron", {"action": "add", "message": order.message, **_schedule(trigger)}, then)
-
-
-def _schedule(trigger: Trigger) -> dict[str, Any]:
-    match trigger:
-        case Every(interval=interval):
-            return {"every_seconds": round(interval.total_seconds())}
-        case Cron(expr=expr, tz=zone, days=days):
-            return {"cron_expr": expr, "tz": zone, **({"days": days} if days else {})}
-        case RRule(rrule=rule, start=start, tz=zone):
-            return {"rrule": rule, "start": start.isoformat(timespec="minutes"), "tz": zone}
-        case _:
-            raise AssertionError("one moment is a reminder, not a schedule")
+    return move
 
 
 async def _change(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    verb = match["verb"].lower()
-    action = verb if verb in ("pause", "resume", "skip") else "remove"
+    action = _action(match)
     job = await _newest(request, paused=action == "resume")
     if job is None:
         return "Nothing of that kind is scheduled here."
@@ -136,28 +90,76 @@ def _change_job(job: Job, action: str) -> Use:
     return Use("cron", {"action": action, "job_id": job.id}, then)
 
 
-async def _newest(request: RuleRequest, *, paused: bool = False) -> Job | None:
-    """Return the newest job here, or with `paused` the newest that is paused."""
+async def _change_named(request: RuleRequest, match: re.Match[str]) -> str | Use | None:
+    """Change the job of that name; None if no job here is called so."""
+    words = match["name"].casefold().strip(" .!?“”\"'")
+    named = [job for job in await _jobs(request) if words in job.name.casefold()]
+    if len(named) > 1:
+        return f"Which one: {', '.join(f'“{job.name}”' for job in named)}?"
+    return _change_job(named[0], _action(match)) if named else None
+
+
+async def _remove_all(request: RuleRequest, match: re.Match[str]) -> str | Use:
+    jobs = await _jobs(request)
+    if not jobs:
+        return PHRASES["en"].nothing
+    return _remove_one_by_one(jobs[:_MOST_REMOVED], [], left=len(jobs) > _MOST_REMOVED)
+
+
+def _remove_one_by_one(jobs: Sequence[Job], removed: list[str], *, left: bool) -> Use:
+    job, *others = jobs
+
+    def then(called: ToolCalled) -> str | Use:
+        if called.error is not None:
+            return f"That did not work: {called.error}."
+        names = [*removed, f"“{job.name}”"]
+        if others:
+            return _remove_one_by_one(others, names, left=left)
+        return f"Removed: {', '.join(names)}.{' There are more; say it again.' if left else ''}"
+
+    return Use("cron", {"action": "remove", "job_id": job.id}, then)
+
+
+def _action(match: re.Match[str]) -> str:
+    verb = match["verb"].lower()
+    return verb if verb in ("pause", "resume", "skip") else "remove"
+
+
+async def _jobs(request: RuleRequest) -> list[Job]:
+    """The active and paused jobs here that the user may change, newest first."""
     context = request.box.context
     jobs = await context.kernel.jobs.list(context.here.key, kind=JobKind.CRON, owner=context.owner)
+    return [job for job in jobs if not job.protected]
+
+
+async def _newest(request: RuleRequest, *, paused: bool = False) -> Job | None:
+    """Return the newest job here, or with `paused` the newest that is paused."""
     wanted = (JobState.PAUSED,) if paused else (JobState.ACTIVE, JobState.PAUSED)
-    return next((job for job in jobs if job.state in wanted), None)
+    return next((job for job in await _jobs(request) if job.state in wanted), None)
 
 
-_OFTEN = (
-    r"every\s+(?:\d|other|second|minute|half|hour|day|week|month|year|morning|evening|noon|night"
-    r"|mon|tues|wednes|thurs|fri|satur|sun)"
-)
+def _recurring() -> Iterator[Rule]:
+    for language, phrases in PHRASES.items():
+        yield rule(
+            rf"^\W*{phrases.polite}(?P<words>{phrases.often})$",
+            _add_recurring(language),
+            example=phrases.task_example if language == "en" else None,
+            tool="cron",
+        )
+
+
+def _once() -> Iterator[Rule]:
+    for language, phrases in PHRASES.items():
+        yield rule(
+            rf"^\W*{phrases.polite}(?P<words>(?:{phrases.tasks}).*|.{{1,80}}?[,，\s]\s*(?:{phrases.tasks}).*)$",
+            _add_once(language),
+            example="wake me up tomorrow at 7" if language == "en" else None,
+            tool="cron",
+        )
+
 
 RULES = (
-    rule(_IN_CHINESE, _add_in_chinese),
-    rule(_IN_GERMAN, _add_in_german),
-    rule(
-        ASKS + rf"(?P<words>every\s.+|.+\s{_OFTEN}.*)$",
-        _add,
-        example="every weekday at 9 tell me what is new",
-        tool="cron",
-    ),
+    *_recurring(),
     rule(
         ASKS + rf"(?P<verb>pause|resume|skip|remove|delete|stop)\s+{_IT}\W*$",
         _change,
@@ -170,4 +172,20 @@ RULES = (
         example="cancel that reminder",
         tool="cron",
     ),
+    rule(
+        ASKS + r"(?:cancel|delete|remove|stop|forget)\s+(?:all|everything)"
+        r"(?:\s+(?:of\s+)?(?:my\s+|the\s+)?\w+)?\W*$",
+        _remove_all,
+        example="cancel all my reminders",
+        tool="cron",
+    ),
+    rule(
+        ASKS + r"(?P<verb>pause|resume|skip|cancel|remove|delete|stop)\s+(?:(?:the|that|this|my)\s+)?"
+        r"(?P<name>.{2,60}?)(?:\s+(?:job|reminder|automation))?\W*$",
+        _change_named,
+        tool="cron",
+    ),
 )
+
+TASKS = tuple(_once())
+"""They come after all other rules for scheduling: they match more."""

@@ -6,39 +6,55 @@ that is written here.
 
 import re
 from datetime import datetime
+from typing import NamedTuple
 
-from segue.agents.rules.reminders import ASKS, Reminder, reminder_in, reminder_in_chinese
+from segue.agents.rules.phrases import ASKS, PHRASES, SpokenLanguage
 from segue.agents.rules.rule import RuleRequest, Use, rule
-from segue.agents.rules.spoken import SpokenLanguage, spoken
+from segue.agents.rules.spoken import spoken
+from segue.agents.rules.wishes import wish_in
 from segue.model.agent import ToolCalled
+from segue.times.reader import Moment
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'`”]+", re.IGNORECASE)
 _FILE = re.compile(r"(?:\bfile\s+)?[\"'`]?(?P<path>[\w./-]*\w\.[a-z][a-z0-9]{1,5})\b", re.IGNORECASE)
 
 
+class _Return(NamedTuple):
+    phrase: str
+    moment: datetime
+    topic: str
+
+
+def _return_in(words: str, request: RuleRequest, language: SpokenLanguage) -> _Return | str:
+    """Return the moment and the topic; or a sentence why no moment was found, perhaps empty."""
+    wish = wish_in(words, request, language, PHRASES[language].joining)
+    if isinstance(wish, str):
+        return wish
+    return _Return(wish.phrase, wish.when.at, wish.topic) if isinstance(wish.when, Moment) else ""
+
+
 async def _back_in_chinese(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    reminder = reminder_in_chinese(match, request)
-    if isinstance(reminder, str):
-        return f"{reminder}什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
-    return _recall(request, reminder, f"待办：回到“{reminder.topic or '刚才的话'}”。", "zh")
+    back = _return_in(f"{match['when']} {match['about']}", request, "zh")
+    if isinstance(back, str):
+        return f"{back}什么时候回来？比如：“2分钟后回来告诉我现在几点”。"
+    return _recall(request, back, f"待办：回到“{back.topic or '刚才的话'}”。", "zh")
 
 
 async def _back_in_german(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    words = f"{match['when']} {match['about']}"
-    reminder = reminder_in(words, request)
-    if isinstance(reminder, str):
-        return f"{reminder}Wann? Zum Beispiel: „komm in 2 Minuten zurück und sag mir die Zeit“."
-    topic = re.sub(r"^und\s+", "", reminder.topic)
+    back = _return_in(f"{match['when']} {match['about']}", request, "de")
+    if isinstance(back, str):
+        return f"{back}Wann? Zum Beispiel: „komm in 2 Minuten zurück und sag mir die Zeit“."
+    topic = re.sub(r"^und\s+", "", back.topic)
     return _recall(
-        request, reminder._replace(topic=topic), f"Aufgabe: zurück zu „{topic or 'dem Letzten'}“.", "de"
+        request, back._replace(topic=topic), f"Aufgabe: zurück zu „{topic or 'dem Letzten'}“.", "de"
     )
 
 
 async def _check_back(request: RuleRequest, match: re.Match[str]) -> str | Use:
-    reminder = reminder_in(match["words"], request)
-    if isinstance(reminder, str):
-        return f"{reminder}When? Say it like “check back in 2 hours on https://example.org”."
-    return _recall(request, reminder, _instruction(reminder.topic, request))
+    back = _return_in(match["words"], request, "en")
+    if isinstance(back, str):
+        return f"{back}When? Say it like “check back in 2 hours on https://example.org”."
+    return _recall(request, back, _instruction(back.topic, request))
 
 
 def _instruction(about: str, request: RuleRequest) -> str:
@@ -53,26 +69,24 @@ def _instruction(about: str, request: RuleRequest) -> str:
     )
 
 
-def _recall(
-    request: RuleRequest, reminder: Reminder, instruction: str, language: SpokenLanguage = "en"
-) -> Use:
+def _recall(request: RuleRequest, back: _Return, instruction: str, language: SpokenLanguage = "en") -> Use:
     arguments = {
         "call_type": "once",
-        "when": reminder.when,
-        "timezone_offset": _offset(reminder.moment),
-        "internal_comment": reminder.topic or "check back",
+        "when": back.phrase,
+        "timezone_offset": _offset(back.moment),
+        "internal_comment": back.topic or "check back",
         "additional_context_message": instruction,
     }
 
     def then(called: ToolCalled) -> str:
         if called.error is not None:
             return _why_not(called.error)
-        when = spoken(reminder.moment, request.now, language)
+        when = spoken(back.moment, request.now, language)
         if language == "zh":
-            return f"好的，{when} 我会回来：{reminder.topic or '看看有没有新情况'}。"
+            return f"好的，{when} 我会回来：{back.topic or '看看有没有新情况'}。"
         if language == "de":
-            return f"Ich bin {when} wieder da: {reminder.topic or 'nachsehen'}."
-        about = f" about “{reminder.topic}”" if reminder.topic else ""
+            return f"Ich bin {when} wieder da: {back.topic or 'nachsehen'}."
+        about = f" about “{back.topic}”" if back.topic else ""
         return f"I will be back{about} {when}."
 
     return Use("schedule_recall", arguments, then)

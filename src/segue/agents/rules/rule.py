@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zoneinfo import ZoneInfo
 
+from segue.agents.rules.phrases import PHRASES, SpokenLanguage
 from segue.agents.tools.registry import Toolbox
 from segue.model.agent import OpenTurn, ToolCalled
 from segue.record import positional, record
 from segue.times.clock import to_moment
-from segue.times.reader.refusal import quoted
 
 if TYPE_CHECKING:
     from segue.times.reader.finder import FoundTime
@@ -45,19 +45,13 @@ class RuleRequest:
 
         return find(words, now=self.now, zone=self.zone)
 
-    def why_unread(self, time: "FoundTime", *, chinese: bool = False) -> str:
+    def why_unread(self, time: "FoundTime", language: SpokenLanguage = "en") -> str:
         """Return a sentence that says why nothing is scheduled; empty if the text names no time."""
         if time.passed:
-            return (
-                f"“{time.phrase}”已经过去了，什么都没有安排。"
-                if chinese
-                else f"{quoted(time.phrase)} is past, so I scheduled nothing. "
-            )
+            return PHRASES[language].past.format(phrase=time.phrase)
         if time.when is not None or not time.unread:
             return ""
-        if chinese:
-            return f"我没读懂“{time.unread}”，什么都没有安排。"
-        return f"I scheduled nothing: {time.reason}. "
+        return PHRASES[language].unread.format(unread=time.unread, reason=time.reason)
 
 
 @positional
@@ -69,7 +63,8 @@ class Use:
     then: "Callable[[ToolCalled], str | Use]"
 
 
-Move: TypeAlias = Callable[[RuleRequest, re.Match[str]], Awaitable[str | Use]]
+Move: TypeAlias = Callable[[RuleRequest, re.Match[str]], Awaitable[str | Use | None]]
+"""Returns the answer or the tool to use; None leaves the text to the next rule."""
 
 
 @positional

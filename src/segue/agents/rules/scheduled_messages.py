@@ -2,7 +2,7 @@
 
 import re
 
-from segue.agents.rules.reminders import ASKS
+from segue.agents.rules.phrases import ASKS
 from segue.agents.rules.rule import RuleRequest, Use, rule
 from segue.agents.rules.spoken import spoken
 from segue.errors import BadTime, ZoneNeeded

@@ -1,24 +1,46 @@
 """Moments as a person says them: `at 10:35`, `tomorrow at 09:00`, `on Friday, 20 November at 09:00`."""
 
 from datetime import datetime
-from typing import Literal, TypeAlias
 
-SpokenLanguage: TypeAlias = Literal["en", "de", "zh"]
+from segue.agents.rules.phrases import SpokenLanguage
 
-_TODAY = {"en": "at {time}", "de": "um {time}", "zh": "今天 {time}"}
-_TOMORROW = {"en": "tomorrow at {time}", "de": "morgen um {time}", "zh": "明天 {time}"}
+_TODAY = {
+    "en": "at {time}",
+    "de": "um {time}",
+    "zh": "今天 {time}",
+    "fr": "à {time}",
+    "es": "a las {time}",
+    "ru": "в {time}",
+}
+_TOMORROW = {
+    "en": "tomorrow at {time}",
+    "de": "morgen um {time}",
+    "zh": "明天 {time}",
+    "fr": "demain à {time}",
+    "es": "mañana a las {time}",
+    "ru": "завтра в {time}",
+}
 _LATER = {
     "en": "on {weekday}, {day} {month}{year} at {time}",
     "de": "am {weekday}, {day}. {month}{year} um {time}",
     "zh": "{number}月{day}日 {time}",
+    "fr": "le {weekday} {day} {month}{year} à {time}",
+    "es": "el {weekday} {day} de {month}{year} a las {time}",
+    "ru": "{day} {month}{year}, {weekday}, в {time}",
 }
 _WEEKDAYS = {
     "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
     "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "es": "lunes martes miércoles jueves viernes sábado domingo",
+    "ru": "понедельник вторник среда четверг пятница суббота воскресенье",
 }
 _MONTHS = {
     "en": "January February March April May June July August September October November December",
     "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
 }
 
 

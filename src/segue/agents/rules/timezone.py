@@ -5,16 +5,16 @@ The question is asked once. The request that needed the zone is handled as soon 
 
 import re
 
+from segue.agents.rules.phrases import PHRASES
 from segue.agents.rules.rule import RuleRequest, Use, rule
+from segue.agents.rules.wishes import language_of
 from segue.agents.tools.registry import SET_TIMEZONE
 from segue.errors import ZoneNeeded
 from segue.model.agent import ToolCalled
 from segue.times.reader.places import zone_called
 
-_QUESTION = "Which city or time zone are you in? Answer for example “Berlin”, “Europe/Berlin” or “UTC+2”."
-_QUESTION_IN_CHINESE = "你在哪个时区？请回答例如“Asia/Shanghai”、“Tokyo”或“UTC+8”。"
-_QUESTIONS = (_QUESTION, _QUESTION_IN_CHINESE)
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_QUESTION = PHRASES["en"].which_zone
+_QUESTIONS = tuple(phrases.which_zone for phrases in PHRASES.values())
 _AROUND = re.compile(
     r"^\W*(?:(?:i'm|i’m|i am|i live|it's|it’s|it is)\s+)?(?:in\s+)?(?=\w|[+-])|[\s.!。！]+$", re.I
 )
@@ -25,7 +25,7 @@ def ask(request: RuleRequest, refused: ZoneNeeded) -> str:
     """Return the question if the answer can be stored, else the error."""
     if SET_TIMEZONE not in request.box.tools:
         return f"I cannot tell when that is: {refused}."
-    return _QUESTION_IN_CHINESE if _CHINESE.search(request.text) else _QUESTION
+    return PHRASES[language_of(request.text)].which_zone
 
 
 async def waiting(request: RuleRequest) -> str | None:

@@ -19,6 +19,7 @@ from segue.model.action import Ask, changed_ask
 from segue.model.conditions.vocabulary import unless
 from segue.model.policy import Policy
 from segue.model.prompts import Mode
+from segue.model.quiet.choices import Quiet, Tell
 from segue.model.records import Job
 from segue.model.schedule import local, upcoming, zone_of
 from segue.model.states import JobKind, JobState
@@ -76,6 +77,18 @@ _PROPERTIES: Mapping[str, Mapping[str, Any]] = {
     "renew_after": {
         "type": "number",
         "description": "ask the user whether to go on after this many runs without an answer, and pause",
+    },
+    "quiet": {
+        "type": "string",
+        "enum": list(Quiet),
+        "description": "in the quiet hours of this conversation: `defer`, run once when they end; `skip`; "
+        "`hold`, run at the time and send the answer when they end; `through`, for alarms that must be heard",
+    },
+    "tell": {
+        "type": "string",
+        "enum": list(Tell),
+        "description": "`digest`: its answers wait for the digest of this conversation, and come as one "
+        "message with those of other jobs; `now`: each is sent at once",
     },
     "job_id": {"type": "string", "description": "which job, as `list` shows it"},
 }
@@ -262,11 +275,12 @@ async def _day_hint(context: ToolContext, job: Job) -> str:
 
 
 def _policy(before: Policy, given: Mapping[str, Any], *, repeats: bool) -> Policy | None:
-    """The policy with `unless` and `renew_after`; None if neither is given."""
+    """The policy with `unless`, `renew_after`, `quiet` and `tell`; None if none of them is given."""
     fields = unless(given["unless"], repeats=repeats) if "unless" in given else {}
     if "renew_after" in given:
         wanted = given["renew_after"]
         fields["renew_after"] = int(wanted) if float(wanted).is_integer() else wanted
+    fields |= {name: given[name] for name in ("quiet", "tell") if name in given}
     return before.changed(fields) if fields else None
 
 

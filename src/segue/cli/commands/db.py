@@ -1,9 +1,6 @@
 """`segue db`: migrates the database schema, shows its status and makes backups."""
 
 import asyncio
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +8,7 @@ import typer
 
 from segue.cli.support.load_settings import configured
 from segue.cli.support.output import AsJson, print_json, print_table
+from segue.cli.support.progress import Tell, progress
 
 if TYPE_CHECKING:
     from segue.config import Configuration
@@ -22,7 +20,8 @@ app = typer.Typer(help="Migrate the database schema, and make backups.", no_args
 @configured()
 def migrate(configuration: "Configuration", as_json: AsJson = False) -> None:
     """Apply pending migrations."""
-    applied = asyncio.run(_migrate(configuration.database_url))
+    with progress(silent=as_json) as tell:
+        applied = asyncio.run(_migrate(configuration.database_url, tell))
     if as_json:
         print_json({"applied": applied})
     else:
@@ -59,31 +58,26 @@ def backup(
     from segue.store.backup import back_up
 
     refuse_missing(configuration)
-    with _progress() as progress:
-        size = back_up(configuration.database_url, file, replace=force, progress=progress)
+    with progress(silent=as_json) as tell:
+        size = back_up(
+            configuration.database_url,
+            file,
+            replace=force,
+            progress=lambda part: tell(f"Copying: {part:.0%}"),
+        )
     if as_json:
         print_json({"file": str(file.absolute()), "bytes": size})
     else:
         typer.echo(f"Wrote {file} ({size:,} bytes).")
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[float], None]]:
-    """Shows the part that is done, if standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda part: None
-        return
-    with typer.progressbar(length=100, label="Copying", file=sys.stderr) as bar:
-        yield lambda part: bar.update(int(part * 100) - bar.pos)
-
-
-async def _migrate(url: str) -> list[str]:
+async def _migrate(url: str, tell: Tell) -> list[str]:
     from segue.store.migrate import migrate
     from segue.store.open import connect
 
     database = await connect(url)
     try:
-        return await migrate(database)
+        return await migrate(database, applying=lambda name: tell(f"Applying {name}"))
     finally:
         await database.close()
 

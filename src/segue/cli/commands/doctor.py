@@ -8,6 +8,7 @@ import typer
 
 from segue.cli.support.load_settings import FAILED, WRONG_USE, Config, Data, Database, fail, load
 from segue.cli.support.output import AsJson, print_json, print_table
+from segue.cli.support.progress import progress
 from segue.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ def doctor(
 
     try:
         configuration = load(config, data=data, database=database)
-        repaired = _repair(configuration, ask=not yes) if repair else []
-        findings = [*repaired, *asyncio.run(run_checks(configuration))]
+        repaired = _repair(configuration, ask=not yes, silent=as_json) if repair else []
+        with progress(silent=as_json) as tell:
+            tell("Checking settings, database, clock and invariants")
+            findings = [*repaired, *asyncio.run(run_checks(configuration))]
     except BadSetting as error:
         findings = [Finding("settings", State.WRONG, str(error))]
     if as_json:
@@ -44,16 +47,19 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-def _repair(configuration: "Configuration", *, ask: bool) -> "list[Finding]":
+def _repair(configuration: "Configuration", *, ask: bool, silent: bool) -> "list[Finding]":
     from segue.cli.support import repairs
     from segue.cli.support.checks import Finding, State
 
-    planned = asyncio.run(repairs.plan(configuration))
+    with progress(silent=silent) as tell:
+        tell("Looking for what can be repaired")
+        planned = asyncio.run(repairs.plan(configuration))
     if not planned:
         return [Finding("repair", State.OK, "there is nothing to repair")]
     if ask:
         _ask([each.words for each in planned])
-    return asyncio.run(repairs.make(planned))
+    with progress(silent=silent) as tell:
+        return asyncio.run(repairs.make(planned, tell))
 
 
 def _ask(repairs: list[str]) -> None:

@@ -1,6 +1,6 @@
 """`segue sessions import`: imports conversations that were held elsewhere."""
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -9,6 +9,7 @@ import typer
 
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.output import print_json, print_table, printable
+from segue.cli.support.progress import Tell, progress
 from segue.cli.support.timezone import Timezone, terminal_zone
 from segue.errors import BadSetting
 from segue.record import record
@@ -58,17 +59,19 @@ def import_conversations(
                 f"--key names one session, and {file} has {len(found)} conversations; leave it out"
             )
         results = []
-        for number, conversation in enumerate(found, start=1):
-            results.append(await _import(context, kernel, conversation, key, f"{number} of {len(found)}"))
-            if commit and conversation.messages:
-                await kernel.memory.commit(results[-1].key, owner=context.owner)
+        with progress(silent=context.as_json) as tell:
+            for number, conversation in enumerate(found, start=1):
+                place = partial(_tell_place, tell, f"Conversation {number:,} of {len(found):,}")
+                results.append(await _import(context, kernel, conversation, key, place))
+                if commit and conversation.messages:
+                    await kernel.memory.commit(results[-1].key, owner=context.owner)
         _print(context, results)
 
     context.run(work, create=True)
 
 
 async def _import(
-    context: CommandContext, kernel: "Kernel", conversation: "ConversationInFile", key: str | None, place: str
+    context: CommandContext, kernel: "Kernel", conversation: "ConversationInFile", key: str | None, tell: Tell
 ) -> ImportResult:
     into = conversation.key if key is None else key
     total = len(conversation.messages)
@@ -76,14 +79,17 @@ async def _import(
         return ImportResult(conversation=conversation, key=into, added=0, present=0)
     await kernel.sessions.open(into, title=conversation.title, owner=context.owner)
 
-    def progress(stored: int) -> None:
-        if sys.stderr.isatty():
-            typer.echo(
-                f"\rconversation {place}: {stored:,} of {total:,} messages", nl=stored == total, err=True
-            )
-
-    done = await kernel.log.import_all(into, conversation.messages, owner=context.owner, progress=progress)
+    done = await kernel.log.import_all(
+        into,
+        conversation.messages,
+        owner=context.owner,
+        progress=lambda stored: tell(f"{stored:,} of {total:,} messages"),
+    )
     return ImportResult(conversation=conversation, key=into, added=done.added, present=done.present)
+
+
+def _tell_place(tell: Tell, place: str, done: str) -> None:
+    tell(f"{place}: {done}")
 
 
 def _print(context: CommandContext, results: "list[ImportResult]") -> None:

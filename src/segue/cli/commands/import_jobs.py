@@ -10,6 +10,7 @@ import typer
 
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.output import print_json, print_table
+from segue.cli.support.progress import progress
 from segue.cli.support.timezone import Timezone, terminal_zone
 from segue.errors import BadText
 
@@ -32,7 +33,10 @@ def import_(context: CommandContext, file: File, timezone: Timezone = None, dry_
 
     async def work(kernel: "Kernel") -> None:
         zones = Zones(given=timezone, otherwise=terminal_zone())
-        results = await import_jobs(kernel, records, zones=zones, owner=context.owner, dry_run=dry_run)
+        with progress(silent=context.as_json) as tell:
+            results = await import_jobs(
+                kernel, records, zones=zones, owner=context.owner, dry_run=dry_run, tell=tell
+            )
         _print(context, results, dry_run)
 
     context.run(work, create=True)

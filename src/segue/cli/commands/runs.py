@@ -1,4 +1,4 @@
-"""`segue runs`: list, show and explain the runs of jobs."""
+"""`segue runs`: list, show and explain the runs of jobs, and what they used."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +8,7 @@ import typer
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import Key, Limit
+from segue.model.cost.usage import run_usage
 from segue.times.clock import to_moment
 
 if TYPE_CHECKING:
@@ -31,6 +32,24 @@ def list_(context: CommandContext, session: Key, limit: Limit = 100) -> None:
         jobs = await kernel.jobs.list(key, ended=True, owner=context.owner, limit=500)
         names = {job.id: job.name for job in jobs}
         print_runs(context, found, key, names, empty=f"No job of {key} has run yet.")
+
+    context.run(work)
+
+
+@app.command()
+@command()
+def usage(
+    context: CommandContext,
+    session: Key,
+    days: Annotated[int, typer.Option(help="How many days; today is the last of them.")] = 30,
+) -> None:
+    """Show the tokens and the cost of a session, by day and job."""
+    from segue.cli.support.forecasts import print_usage
+
+    async def work(kernel: "Kernel") -> None:
+        key = await context.key(kernel, session)
+        found = await kernel.runs.usage(key, days=days, timezone=context.zone, owner=context.owner)
+        print_usage(context, found, key)
 
     context.run(work)
 
@@ -111,5 +130,17 @@ def _fields(run: "Run", session_key: str, zone: str) -> dict[str, object]:
         "error": run.error,
         "delivery": run.delivery,
         "delivery error": run.delivery_error,
-        "usage": None if run.usage is None else dict(run.usage),
+        "usage": _usage(run),
     }
+
+
+def _usage(run: "Run") -> str | None:
+    """What its requests used: `3,100 in, 2,900 from cache, 41 out, $0.0020, fast`."""
+    usage = run_usage(run.usage)
+    if usage is None:
+        return None
+    cached = f", {usage.cache_read_tokens:,} from cache" if usage.cache_read_tokens else ""
+    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    models = [name if count == 1 else f"{name} ×{count}" for name, count in usage.requests.items()]
+    tokens = f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out"
+    return ", ".join([tokens, cost, *models])

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,9 +22,11 @@ from segue.cli.support.options import (
     policy_of,
 )
 from segue.cli.support.output import print_json, print_record, printable, to_json
+from segue.cli.support.progress import progress
 from segue.errors import BadSetting, BadText, SessionHasJobs
 from segue.kernel.api.export import ExportFormat
 from segue.kernel.transactions.sessions import MaybePolicy
+from segue.model.cost.budget import Budget
 from segue.model.written_message import GivenMessage
 
 if TYPE_CHECKING:
@@ -118,8 +120,13 @@ def export(context: CommandContext, session: Key, format: Format = ExportFormat.
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)
         wanted = ExportFormat.JSON if context.as_json else format
-        async for piece in kernel.log.export(key, owner=context.owner, format=wanted):
-            sys.stdout.write(piece)
+        written = 0
+        # On a terminal the conversation itself is the progress.
+        with progress(silent=context.as_json or sys.stdout.isatty()) as tell:
+            async for piece in kernel.log.export(key, owner=context.owner, format=wanted):
+                sys.stdout.write(piece)
+                written += len(piece)
+                tell(f"{written:,} characters written")
 
     context.run(work)
 
@@ -222,20 +229,50 @@ def edit(
         str | None,
         typer.Option(help="The day set that words such as 'every workday' mean in it, such as CN; or none."),
     ] = None,
+    quiet: Annotated[
+        str | None,
+        typer.Option(help="Its quiet hours, such as '22:00-07:00' or '22:00-07:00 weekdays'; or none."),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(help="When answers that jobs collect are sent: a time such as 08:00, seconds, or none."),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help='What its scheduled runs may use, such as {"usd": 0.5, "per": "day"}; or none.'),
+    ] = None,
 ) -> None:
     """Change the given fields of a session."""
-    changes: dict[str, Any] = {"title": title, "timezone": timezone, "days": days}
+    changes: dict[str, Any] = {"title": title, "timezone": timezone, "days": days, "budget": budget}
     changes = {name: value for name, value in changes.items() if value is not None}
-    if not changes:
-        raise BadSetting("give what to change: --title, --timezone or --days")
     if days == "none":
         changes["days"] = None
+    if quiet is not None:
+        changes["quiet"] = _quiet(quiet)
+    if digest is not None:
+        changes["digest"] = _digest(digest)
+    if budget is not None:
+        changes["budget"] = _budget(budget)
+    if not changes:
+        raise BadSetting("give what to change: --title, --timezone, --days, --quiet, --digest or --budget")
 
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)
         changed = await kernel.sessions.update(key, owner=context.owner, **changes)
         model = _model(await kernel.sessions.overview_of(changed.id))
         context.say(f"Session {key} was changed.", to_json(model))
+
+    context.run(work)
+
+
+@app.command()
+@command()
+def send_held(context: CommandContext, session: Key) -> None:
+    """Send the answers that wait for the end of quiet hours or for a digest now."""
+
+    async def work(kernel: "Kernel") -> None:
+        sent = await kernel.sessions.send_held(await context.key(kernel, session), owner=context.owner)
+        context.say(f"{sent} waiting answers are sent." if sent else "No answer waits.", {"sent": sent})
 
     context.run(work)
 
@@ -260,6 +297,16 @@ def remove(
     context.run(work)
 
 
+def _budget(text: str) -> Budget | None:
+    if text == "none":
+        return None
+    try:
+        given = json.loads(text)
+    except ValueError:
+        raise BadSetting(f'--budget is JSON such as {{"usd": 0.5, "per": "day"}}, got {text!r}') from None
+    return Budget.from_json(given)
+
+
 def _model(overview: "Overview") -> "SessionOut":
     from segue.server.schemas import views
 
@@ -280,10 +327,37 @@ def _fields(overview: "Overview", zone: str) -> dict[str, object]:
         "automations": overview.cron_jobs,
         "zone": session.timezone,
         "working days": overview.days,
+        "quiet hours": _quiet_words(overview.quiet),
+        "digest": next(iter((overview.digest or {}).values()), None),
+        "waiting answers": session.held or None,
+        "budget": overview.budget and json.dumps(overview.budget.to_json()),
         "when busy": session.when_busy,
         "created": exact_time(session.created_at, zone),
         "last message": exact_time(session.last_message_at, zone),
     }
+
+
+def _quiet(text: str) -> dict[str, Any] | None:
+    """`22:00-07:00 fri,sat` as the kernel takes it; it checks the parts."""
+    if text == "none":
+        return None
+    hours, _, days = text.partition(" ")
+    start, _, end = hours.partition("-")
+    named = {} if not days else {"days": days if days in ("all", "weekdays") else days.split(",")}
+    return {"from": start, "to": end, **named}
+
+
+def _digest(text: str) -> dict[str, Any] | None:
+    if text == "none":
+        return None
+    return {"every_seconds": int(text)} if text.isdecimal() else {"at": text}
+
+
+def _quiet_words(quiet: Mapping[str, Any] | None) -> str | None:
+    if quiet is None:
+        return None
+    days = quiet["days"] if isinstance(quiet["days"], str) else ",".join(quiet["days"])
+    return f"{quiet['from']}-{quiet['to']}" + ("" if days == "all" else f" {days}")
 
 
 def _write(

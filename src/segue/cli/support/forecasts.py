@@ -1,4 +1,4 @@
-"""Prints forecasts and dry runs."""
+"""Prints forecasts, dry runs and usage."""
 
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from segue.kernel.api.cost.forecasts import Preview
     from segue.model.cost.forecast import Forecast
     from segue.model.cost.past_runs import Spread
+    from segue.model.cost.usage_days import SessionUsage, UsageSum
 
 _COLUMNS = ("slot", "job", "verdict", "reason")
 
@@ -80,6 +81,48 @@ def print_preview(context: "CommandContext", found: "Preview", zone: str | None)
         }
     )
     typer.echo("Nothing was stored.")
+
+
+_USAGE_COLUMNS = ("day", "job", "runs", "failed", "skipped", "tokens in", "from cache", "tokens out", "cost")
+
+
+def print_usage(context: "CommandContext", found: "SessionUsage", key: str) -> None:
+    if context.as_json:
+        from segue.server.schemas.runs import usage_out
+
+        print_json(to_json(usage_out(found, key)))
+        return
+    rows = [
+        (f"{day.day:%Y-%m-%d}", _job_name(found, job_id), *_amounts(each))
+        for day in reversed(found.days)
+        for job_id, each in day.jobs.items()
+    ]
+    if rows:
+        rows.append(("total", "", *_amounts(found.total)))
+    print_table(_USAGE_COLUMNS, rows, empty=f"Nothing ran in {key} in the last {len(found.days)} days.")
+    if found.total.without_price:
+        typer.echo(f"{found.total.without_price} runs have no known price and are not in the sum")
+
+
+def _job_name(found: "SessionUsage", job_id: str | None) -> str:
+    return "(messages)" if job_id is None else found.names[job_id] or "(removed)"
+
+
+def _amounts(each: "UsageSum") -> tuple[object, ...]:
+    tokens = (each.input_tokens, each.cache_read_tokens, each.output_tokens)
+    return (
+        each.runs,
+        each.failed,
+        each.skipped + each.missed,
+        *(f"{count:,}" for count in tokens),
+        _cost(each),
+    )
+
+
+def _cost(each: "UsageSum") -> str:
+    if each.cost_usd is not None:
+        return f"${each.cost_usd:,.4f}"
+    return "price unknown" if each.without_price else ""
 
 
 def _local(moment: "datetime", zone: str) -> str:

@@ -15,11 +15,12 @@ Invariants
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
+from segue.cli.support.progress import Tell
 from segue.errors import BadText, DuplicateId, Invalid, NotFound, SegueError
 from segue.kernel.kernel import Kernel
 from segue.model.action import Ask
@@ -107,13 +108,20 @@ def records_of(text: str) -> list[Any]:
 
 
 async def import_jobs(
-    kernel: Kernel, records: Iterable[Any], *, owner: Asker, zones: Zones = _NO_ZONES, dry_run: bool = False
+    kernel: Kernel,
+    records: Sequence[Any],
+    *,
+    owner: Asker,
+    zones: Zones = _NO_ZONES,
+    dry_run: bool = False,
+    tell: Tell = lambda words: None,
 ) -> list[Imported]:
     """Import the records one by one. With `dry_run`, return the results without writing."""
-    return [
-        await _import(kernel, number, record, owner, zones, dry_run)
-        for number, record in enumerate(records, start=1)
-    ]
+    results = []
+    for number, each in enumerate(records, start=1):
+        tell(f"Importing job {number:,} of {len(records):,}")
+        results.append(await _import(kernel, number, each, owner, zones, dry_run))
+    return results
 
 
 async def _import(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from segue.cli.support.checks import HORIZON_MS, Finding, State, listed
 from segue.cli.support.open_kernel import refuse_missing
+from segue.cli.support.progress import Tell
 from segue.config import Configuration
 from segue.errors import NotFound, SegueError
 from segue.kernel.transactions.repairs import REPAIRS, RepairTerms
@@ -33,10 +34,11 @@ async def plan(configuration: Configuration) -> list[PlannedRepair]:
     return [*_files(configuration), *await _invariants(configuration)]
 
 
-async def make(planned: list[PlannedRepair]) -> list[Finding]:
+async def make(planned: list[PlannedRepair], tell: Tell) -> list[Finding]:
     """Make the repairs and return what each did. A repair that fails does not stop the others."""
     findings: list[Finding] = []
-    for each in planned:
+    for number, each in enumerate(planned, start=1):
+        tell(f"Repair {number} of {len(planned)}")
         try:
             findings.append(await each.make())
         except SegueError as error:

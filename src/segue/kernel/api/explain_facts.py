@@ -4,7 +4,13 @@ from datetime import datetime
 
 from segue.errors import NotFound
 from segue.kernel.api.context import ApiContext
+from segue.kernel.api.quiet import speaking_hours
+from segue.kernel.transactions import unified
+from segue.kernel.transactions.guards.conditions import read_conversation
+from segue.model.conditions.check import CONDITION, message_behind, unmet
+from segue.model.decision import QuietRule, quiet_rule
 from segue.model.explain import ExplainFacts, stands_for
+from segue.model.quiet.holding import choice_of
 from segue.model.records import Job, Run, Session, Turn
 from segue.store.store import Store
 from segue.times.clock import to_moment, to_ms
@@ -18,7 +24,8 @@ async def gather_facts(
 ) -> ExplainFacts:
     """At most three reads: the run, its turn, and the turns that it waits or waited for. One more for a turn
     that is held: the question that its session waits for. And one for a job that uses a day set of the
-    account."""
+    account. And one each for the quiet hours of a common session, an answer that waits to be sent, and the
+    message that a condition is about."""
     store = context.store
     run = await _run_of(store, job, slot)
     turn = await _turn_of(store, run)
@@ -43,7 +50,37 @@ async def gather_facts(
         at_work=lane.at_work if lane else 0,
         held_up_by=await store.turns_before(turn, _MOST_BLOCKERS) if turn and not waits else (),
         runners=context.settings.runners,
+        quiet=await _quiet_rule(context, job, session),
+        held_until=await store.held_until(turn.id) if turn and session.held else None,
+        message_seq=await _message_seq(context, job, session, run),
     )
+
+
+async def unmet_conditions(context: ApiContext, job: Job, session: Session) -> str | None:
+    """Why the next slot of a job would not run if nothing more were said; None if it would."""
+    if not job.policy.when or job.slot is None:
+        return None
+    lane = await context.lane_of(session)
+    zone = context.zone_in(session) or "UTC"
+    read = await context.store.commit(read_conversation, job, lane.id, lane.last_message_at, zone)
+    return unmet(job.policy.when, read.facts, to_moment(max(job.slot, context.clock.ms())))
+
+
+async def _quiet_rule(context: ApiContext, job: Job, session: Session) -> QuietRule | None:
+    lane = await context.lane_of(session) if job.kind in unified.SHARED else session
+    hours = speaking_hours(context, lane)
+    return quiet_rule(choice_of(job), hours.quiet, hours.zone)
+
+
+async def _message_seq(context: ApiContext, job: Job, session: Session, run: Run | None) -> int | None:
+    if run is None or run.reason is None or not run.reason.startswith(CONDITION):
+        return None
+    lane = await context.lane_of(session)
+    said = await context.store.users_said(
+        lane.id, since=job.created_at, until=run.finished_at or run.queued_at
+    )
+    message = message_behind(run.reason, job.policy.when or (), said)
+    return message.seq if message else None
 
 
 async def _run_of(store: Store, job: Job, slot: datetime | None) -> Run | None:

@@ -10,7 +10,7 @@ from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, NotH
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.cost.budgets import check_price, raise_budget
 from segue.kernel.api.cost.forecasts import Preview, forecast_session, preview
-from segue.kernel.api.explain_facts import gather_facts
+from segue.kernel.api.explain_facts import gather_facts, unmet_conditions
 from segue.kernel.transactions import fire, jobs
 from segue.kernel.transactions.idempotency import Request
 from segue.model.action import Action, Ask
@@ -265,7 +265,8 @@ class JobsApi:
             if isinstance(job.trigger, At):
                 # Its moment may have passed: the policy decides how late is too late.
                 return await self._change(with_slot(active, job.trigger.moment))
-            return await self._change(with_first_slot(active, self._context.clock.ms()))
+            start = await self._context.skipped_until(job, self._context.clock.ms())
+            return await self._change(with_first_slot(active, start))
 
         return await self._apply(job, owner, apply)
 
@@ -332,6 +333,10 @@ class JobsApi:
     async def pending(self, session: Session) -> frozenset[str]:
         """Returns the ids of the session's jobs that have a queued or running run."""
         return frozenset(await self._context.store.jobs_at_work(session.id))
+
+    async def unmet(self, job: Job, session: Session) -> str | None:
+        """Returns why conditions rule out the next slot if nothing more is said; None if they do not."""
+        return await unmet_conditions(self._context, job, session)
 
     async def protected(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
         """Returns the system's own jobs in the owner's sessions."""

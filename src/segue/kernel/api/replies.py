@@ -19,7 +19,6 @@ from segue.kernel.transactions.result import Result
 from segue.model.explain import explain
 from segue.model.records import Asker
 from segue.model.replies.acts import ReplyFacts
-from segue.model.replies.controls import Action, Control, read_control
 from segue.model.states import WhenBusy
 from segue.store.database import Transaction
 
@@ -68,14 +67,14 @@ class RepliesApi:
             replaces=replaces,
         )
         quoted = Quoted(reply_to) if isinstance(reply_to, str) else reply_to
-        control = None if parts or replaces else read_control(text)
         mode = None if when_busy is None else WhenBusy(when_busy)
-        incoming = self._incoming(text, admission.rank, quoted, control, tapped=tapped)
+        incoming = self._incoming(text, admission.rank, quoted)
+        incoming = replace(incoming, may_order=not (parts or replaces), tapped=tapped)
         for _ in range(_MOST_READS - 1):
             try:
                 return await self._take(key, owner, admission, incoming, mode, request)
-            except ChangedMeanwhile:  # the job fired in between, or another one spoke
-                pass
+            except ChangedMeanwhile:  # the job fired in between, another one spoke, or `why?` is asked
+                incoming = await self._explained(key, owner, incoming)
         return await self._take(key, owner, admission, incoming, mode, request)
 
     async def _take(
@@ -88,8 +87,6 @@ class RepliesApi:
         request: Request | None,
     ) -> QueuedTurn | Acted:
         context, now = self._context, admission.rank
-        if incoming.control is not None and incoming.control.action is Action.WHY:
-            incoming = await self._explained(key, owner, incoming)
         work = partial(
             replies.receive,
             context.address(key, owner, now),
@@ -103,18 +100,17 @@ class RepliesApi:
             await context.commit_once(request, work, now, keep=_taken_to_json, again=_taken_from_json)
         )
 
-    def _incoming(
-        self, text: str, now: int, quoted: Quoted | None, control: Control | None, *, tapped: bool
-    ) -> Incoming:
+    def _incoming(self, text: str, now: int, quoted: Quoted | None) -> Incoming:
         settings = self._context.settings
         facts = ReplyFacts(
             words=text.strip(),
             now=now,
+            earliest=now,
             zone=settings.timezone,
             least=timedelta(seconds=settings.least_interval_seconds),
         )
         outbox = self._context.outbox(now)
-        return Incoming(facts=facts, outbox=outbox, quoted=quoted, control=control, tapped=tapped)
+        return Incoming(facts=facts, outbox=outbox, quoted=quoted)
 
     async def _explained(self, key: str, owner: Asker, incoming: Incoming) -> Incoming:
         """With the explanation of the job that the message answers."""

@@ -1,7 +1,9 @@
 """Runs: the slots of jobs and what became of them."""
 
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.api.cost.usage import usage_of_session
 from segue.kernel.api.jobs import JobRef, JobsApi
+from segue.model.cost.usage_days import SessionUsage
 from segue.model.records import NEWEST, Asker, PageStart, Run
 
 
@@ -39,3 +41,19 @@ class RunsApi:
             raise TypeError("runs.list takes a session's key, or job=")
         found_session = await self._context.session(session, owner)
         return await self._context.store.runs_of_session(found_session.id, limit, before)
+
+    async def usage(
+        self,
+        session: SessionRef,
+        *,
+        days: int = 30,
+        timezone: str | None = None,
+        owner: Asker = OPERATOR,
+    ) -> SessionUsage:
+        """Returns what jobs and users' turns used on each of the last days, today among them.
+
+        Days are those of `timezone`, by default of the session's zone. A price that is not known is counted
+        in `without_price`, not guessed. Raises `NotFound`, `BadTime`, `BadSetting`.
+        """
+        found = await self._context.session(session, owner)
+        return await usage_of_session(self._context, found, days, timezone)

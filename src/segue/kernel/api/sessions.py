@@ -8,18 +8,38 @@ from typing import Any, TypedDict, Unpack
 
 from segue.errors import BadPolicy, BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
-from segue.kernel.api.cost.budgets import SessionBudget, raise_budget, session_budget, set_budget
+from segue.kernel.api.cost.budgets import (
+    SessionBudget,
+    check_session_price,
+    raise_budget,
+    session_budget,
+)
 from segue.kernel.api.cost.forecasts import all_jobs
+from segue.kernel.api.quiet import (
+    GivenDigest,
+    GivenQuiet,
+    default_hours,
+    digest_text,
+    quiet_text,
+    with_hours,
+)
 from segue.kernel.api.turns import TurnsApi, check_when_busy
 from segue.kernel.live.running import CancelReason
 from segue.kernel.transactions import lane, news, sessions
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.memory import archive
+from segue.kernel.transactions.quiet.hours import send_held
 from segue.kernel.transactions.result import Name
-from segue.kernel.transactions.sessions import UNSET, MaybeDays, MaybePolicy, SessionOpened
+from segue.kernel.transactions.sessions import (
+    UNSET,
+    MaybeBudget,
+    MaybeDays,
+    MaybePolicy,
+    SessionOpened,
+    Unset,
+)
 from segue.model.auto_commit import AutoCommitPolicy
-from segue.model.cost.budget import Budget
-from segue.model.records import NEWEST, Asker, Overview, PageStart, Session, user_of
+from segue.model.records import NEWEST, Asker, Overview, Owner, PageStart, Session, user_of
 from segue.model.settings import check_zone
 from segue.model.states import WhenBusy
 from segue.model.text_checks import MAX_NAME, check_key, check_text
@@ -108,6 +128,7 @@ class SessionsApi:
         store = self._context.store
         overview = self._as_read_here(await store.overview(session_id))
         lane = await self._context.lane_of(overview.session)
+        overview = with_hours(self._context, overview, lane)
         if lane.id == session_id:
             return overview
         session = replace(overview.session, holder=lane.holder, ready_at=lane.ready_at)
@@ -129,7 +150,16 @@ class SessionsApi:
         found = await self._context.store.overviews(
             owner, limit=limit, before=before, pending_recall=pending_recall
         )
-        return [self._as_read_here(overview) for overview in found]
+        seen = []
+        lanes: dict[Owner, Session] = {}
+        for overview in map(self._as_read_here, found):
+            session = overview.session
+            if self._context.is_shared(session.key):
+                if session.owner not in lanes:
+                    lanes[session.owner] = await self._context.lane_of(session)
+                session = lanes[session.owner]
+            seen.append(with_hours(self._context, overview, session))
+        return seen
 
     def _as_read_here(self, overview: Overview) -> Overview:
         """Without unread messages if they are sent through a channel: they are read there."""
@@ -143,39 +173,58 @@ class SessionsApi:
         owner: Asker = OPERATOR,
         auto_commit_policy: MaybePolicy | Mapping[str, Any] = UNSET,
         days: MaybeDays = UNSET,
+        quiet: GivenQuiet | Unset = UNSET,
+        digest: GivenDigest | Unset = UNSET,
+        budget: MaybeBudget = UNSET,
         **about: Unpack[About],
     ) -> Session:
-        """Changes a session's `title`, `timezone`, `when_busy`, `days` or `metadata`; None clears a field.
+        """Changes the given fields of a session.
 
-        `days` is the name of the day set that words about working days mean in it. Returns the changed
-        `Session`. Raises `NotFound`, `BadText`, `BadSetting`, `BadPolicy`, `UnknownDays`.
+        None clears a field. `days` is the name of the day set that words about working days mean in it,
+        `budget` what its scheduled runs may use in a period. `quiet` are its quiet hours, such as
+        `{"from": "22:00", "to": "07:00", "days": "all"}`, and `digest` says when collected answers are
+        sent: `{"at": "08:00"}` or `{"every_seconds": 3600}`. In unified mode these two hold for all chats of
+        the user. Returns the changed `Session`. Raises `NotFound`, `BadText`, `BadSetting`, `BadPolicy`,
+        `UnknownDays`; `PriceUnknown` for a budget in US dollars if the price of the model is not known.
         """
         context = self._context
         _check_about(about)
+        if budget is not UNSET:
+            check_session_price(context, budget)
         session = await context.session(key, owner)
         policy = None if auto_commit_policy is UNSET else partial(_policy_from, auto_commit_policy)
-        changed = await context.store.commit(
-            sessions.change, session, context.clock.ms(), policy=policy, days=days, **about
-        )
-        context.bell.ring(Name.ARCHIVIST)
+        hours: dict[str, str | None] = {} if isinstance(quiet, Unset) else {"quiet": quiet_text(quiet)}
+        hours |= {} if isinstance(digest, Unset) else {"digest": digest_text(digest)}
+        lane = await context.lane_of(session)
+        if hours and lane.id != session.id:
+            await self._change(lane, **hours)
+            hours = {}
+        return await self._change(session, policy=policy, days=days, budget=budget, **about, **hours)
+
+    async def _change(self, session: Session, **fields: Any) -> Session:
+        context = self._context
+        now, default = context.clock.ms(), default_hours(context)
+        changed = await context.store.commit(sessions.change, session, now, default=default, **fields)
+        context.bell.ring(Name.ARCHIVIST, Name.TIMER, Name.COURIER)
         return changed
+
+    def has_push(self, session: Session) -> bool:
+        """Returns whether a channel sends the messages of a session: only then an answer can wait."""
+        return self._context.is_sent(session.key)
+
+    async def send_held(self, key: SessionRef, *, owner: Asker = OPERATOR) -> int:
+        """Sends the answers that wait in a session now, as one message. Returns how many there are.
+
+        Raises `NotFound`.
+        """
+        context = self._context
+        session = await context.session(key, owner)
+        return context.announce(await context.store.commit(send_held, session, context.clock.ms()))
 
     async def budget(self, key: SessionRef, *, owner: Asker = OPERATOR) -> SessionBudget:
         """Returns what the session and those of its jobs that have a budget have left. Raises `NotFound`."""
         session = await self._context.session(key, owner)
         return await session_budget(self._context, session, await all_jobs(self._context, session))
-
-    async def set_budget(
-        self, key: SessionRef, budget: Budget | None, *, owner: Asker = OPERATOR
-    ) -> SessionBudget:
-        """Sets what the scheduled runs of a session may use in a period; None removes the budget.
-
-        Returns what is left. Raises `PriceUnknown` for US dollars if the model's price is not known,
-        `NotFound`.
-        """
-        session = await self._context.session(key, owner)
-        await set_budget(self._context, session, budget)
-        return await self.budget(session)
 
     async def raise_budget(self, key: SessionRef, *, owner: Asker = OPERATOR) -> SessionBudget:
         """Gives the session's budget as much again until its period ends. Raises `Conflict` without one."""

@@ -14,7 +14,11 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import jobs, session_log, unified
+from segue.kernel.transactions.lane import queue_update
+from segue.kernel.transactions.quiet import held
+from segue.kernel.transactions.quiet.held import DefaultHours
 from segue.kernel.transactions.result import Name, Result
+from segue.kernel.transactions.unified import Route
 from segue.model.action import Ask
 from segue.model.channel import Receipt
 from segue.model.files import File
@@ -26,6 +30,7 @@ from segue.store.database import Params, Rows, Transaction
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 
+_COURIER = frozenset({Name.COURIER})
 _ARCHIVIST = frozenset({Name.ARCHIVIST})
 """Woken when a transcript has grown, perhaps enough to be archived."""
 
@@ -37,26 +42,49 @@ class Outbox:
     stored: frozenset[str] | None
     """The channels whose clients read the log; None for all. Other channels may be in another process."""
     delivery_id: str
+    hours: DefaultHours = DefaultHours()
 
     def delivers(self, channel: str) -> bool:
         return self.stored is not None and channel not in self.stored
 
 
 def put_answer(
-    outbox: Outbox, chat: Session, turn: Turn, text: str, now: int, *, parts: Sequence[File] = ()
-) -> Transaction[bool]:
-    """Create the delivery of a turn's answer through its chat. False: its channel needs none."""
+    outbox: Outbox,
+    route: Route,
+    turn: Turn,
+    text: str,
+    now: int,
+    *,
+    outcome: Outcome,
+    parts: Sequence[File] = (),
+) -> Transaction[Result[None]]:
+    """Create the delivery of a turn's answer through its chat, if its channel needs one."""
+    chat = route.chat
     if turn.source is not None and turn.source.kind == JobKind.LEGACY:
         to = turn.brief.to if turn.brief else None
         if to is None:
-            return False
+            return Result(value=None)
         chat = yield from session_log.open_session(chat.owner, to, outbox.delivery_id, now)
     elif not outbox.delivers(chat.channel):
-        return False
+        return Result(value=None)
+    if turn.source is None:  # a job may have answered while the user's message waited in the lane
+        yield from held.send_now(chat, now)
     delivery = delivery_params(outbox.delivery_id, chat, text, turn.source, now)
     answer = {**delivery, "turn_id": turn.id, "parts": rows.parts_text(parts)}
-    yield queries.deliveries.create, answer
-    return True
+    wait = yield from held.how_long(route.lane, turn, outcome, outbox.hours, now)
+    if wait is None:
+        yield queries.deliveries.create, answer
+        return Result(value=None, wake=_COURIER)
+    yield from held.hold(answer, wait, now)
+    return Result(value=None, events=(yield from _tell_held(chat.id, now)), wake=_COURIER)
+
+
+def _tell_held(session_id: str, now: int) -> Transaction[Sequence[Event]]:
+    """Tell the clients of a session how many answers wait."""
+    session = yield from session_log.lock_session(session_id)
+    queued = yield queries.turns.queued_in, {"session_id": session.id}
+    update = queue_update(session, [rows.turn(row) for row in queued], now)
+    return (yield from session_log.append_events(session, [update], now))
 
 
 def say(
@@ -81,6 +109,9 @@ def delivery_params(delivery_id: str, session: Session, text: str, source: Sourc
         "not_before": now,
         "now": now,
         "logged": 0,
+        "held_until": None,
+        "carries": 0,
+        "joins": None,
     }
 
 
@@ -109,6 +140,7 @@ def lease(
         if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
             job = yield queries.jobs.by_id, {"id": delivery.source.job_id}
             metadata.append(_channel_meta(job))
+        delivery = yield from held.filled(delivery)
         deliveries.append(replace(delivery, metadata=merged({}, *metadata)))
     return deliveries
 
@@ -153,6 +185,9 @@ def sent(
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
     yield from _anchor(delivery, receipt, now)
+    if delivery.carries:
+        yield from held.end_sent(delivery, receipt.message_id if receipt else None, now)
+        return Result(value=None, events=(yield from _tell_held(delivery.session_id, now)))
     if source is None:
         return Result(value=None)
     if delivery.run_id is not None:
@@ -175,6 +210,8 @@ def _anchor(delivery: Delivery, receipt: Receipt | None, now: int) -> Transactio
 
 def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None]]:
     """Mark a delivery as failed, and note it in each transcript that has the message or would have had it."""
+    if delivery.carries:
+        return (yield from _digest_failed(delivery, reason, now))
     lane = (yield from _lane_of_answer(delivery)) if delivery.turn_id else None
     session = yield from session_log.lock_session(delivery.session_id)
     taken = yield (
@@ -194,6 +231,27 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None
         if target is not None:
             note = yield from _note(delivery, target, text, reason, now)
             events += yield from session_log.append_events(target, [note], now)
+    return Result(value=None, events=events, wake=_ARCHIVIST)
+
+
+def _digest_failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None]]:
+    """As `failed`, for all answers that a delivery carries."""
+    answers = yield from held.carried(delivery)
+    lane = (yield from _lane_of_answer(answers[0])) if answers else None
+    session = yield from session_log.lock_session(delivery.session_id)
+    lost: Params = {"id": delivery.id, "fence": delivery.fence, "error": reason}
+    if not (yield queries.deliveries.mark_failed, lost):
+        raise LeaseLost(f"delivery {delivery.id} is no longer held")
+    yield from held.end_failed(delivery, reason)
+    text = f"A message could not be delivered ({reason.partition(':')[0]})."
+    events: list[Event] = []
+    told = [target for target in (session, lane) if target is not None and delivery.attempt]  # as in `failed`
+    for target in told:
+        notes: list[Event] = []
+        for answer in answers:
+            notes += [(yield from _note(answer, target, text, reason, now))]
+        events += yield from session_log.append_events(target, notes, now)
+    events += yield from _tell_held(delivery.session_id, now)
     return Result(value=None, events=events, wake=_ARCHIVIST)
 
 

@@ -17,7 +17,7 @@ from segue.kernel.transactions.lane import Admission
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Route
 from segue.model.cost.budget import Over, over_budget
-from segue.model.decision import Fire, PassOver, Postpone
+from segue.model.decision import Fire, Missed, PassOver, Postpone
 from segue.model.policy import jittered
 from segue.model.records import Event, Job, Session, Source, run_id
 from segue.model.replies.last_reply import awake
@@ -69,10 +69,8 @@ def fire(
         if reserved:
             yield from budgets.withdraw(job, slot)
         return None
-    if passed := decision.missed:
-        slots = "slot" if passed.count == 1 else "slots"
-        reason = f"{passed.reason}; {passed.count} {slots} passed, and a later one ran instead"
-        yield from _insert_skipped_run(job, to_ms(passed.first), Outcome.MISSED, reason, passed.count, now)
+    if decision.missed:
+        yield from _record_passed(job, decision.missed, now)
     opened = yield (
         queries.runs.open,
         {
@@ -99,6 +97,17 @@ def fire(
     return Result(value=None, events=events, wake=queued.wake)
 
 
+def _record_passed(job: Job, passed: Missed, now: int) -> Transaction[None]:
+    """Record the slots before the one that runs. A skipped row stands for one slot more than it counts."""
+    first, reason = to_ms(passed.first), passed.reason
+    if passed.outcome is Outcome.SKIPPED:
+        yield from _insert_skipped_run(job, first, passed.outcome, reason, passed.count - 1, now)
+        return
+    slots = "slot" if passed.count == 1 else "slots"
+    reason = f"{reason}; {passed.count} {slots} passed, and a later one ran instead"
+    yield from _insert_skipped_run(job, first, passed.outcome, reason, passed.count, now)
+
+
 def _skip_over_budget(
     route: Route,
     job: Job,
@@ -123,7 +132,7 @@ def _skip_over_budget(
     events, wake = jobs.update_of(session, job, now), frozenset[Name]()
     if not told:
         source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
-        text = over_budget(job.name, refused.reason, refused.scoped.budget)
+        text = over_budget(job.name, refused.reason, refused.scoped.budget, refused.scoped.scope)
         if outbox is not None and outbox.delivers(route.chat.channel):
             # It joins the transcript when it is sent.
             delivery = delivery_params(outbox.delivery_id, route.chat, text, source, now)

@@ -19,6 +19,7 @@ from typing import Any
 from segue.errors import AlreadyStarted, NotFound, SessionBusy
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.guards import budgets
+from segue.kernel.transactions.quiet import held
 from segue.kernel.transactions.replace import check_replaceable
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
@@ -111,6 +112,7 @@ def enter(
     # An idle job got its deadline; the turn ahead may have been asked to stop.
     woken = {Name.TIMER} if chat.unarmed or session.unarmed else set()
     woken |= {Name.KEEPER} if queued.value.position else set()
+    woken |= {Name.COURIER} if chat.held else set()
     return replace(queued, wake=queued.wake | woken) if woken else queued
 
 
@@ -124,9 +126,11 @@ def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]
 def record_activity(route: Route, now: int, *, title: str | None) -> Transaction[int]:
     """Record user activity in a chat, and in its common session. `title`: for a chat that has none.
 
+    Answers that wait are sent now, before the answer to this message. The caller wakes the courier.
     Returns when a job last said something in the chat, or 0.
     """
     line = title.strip().splitlines()[0][:80] if title else None
+    yield from held.send_now(route.chat, now)
     job_said_at = yield from _record_activity(route.chat, line, now)
     if route.common:
         yield from _record_activity(route.common, None, now)
@@ -152,10 +156,10 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
     """Queue a turn in a locked lane. Users' turns and jobs' turns both pass through here."""
     session = route.lane
     pool = Pool.USER if admission.source is None else Pool.SCHEDULE
-    held = pool is Pool.SCHEDULE and session.waits_at(admission.not_before)
-    if held:
+    waits = pool is Pool.SCHEDULE and session.waits_at(admission.not_before)
+    if waits:
         admission = replace(admission, not_before=session.waiting_until or 0)
-    behind = session.busy or held
+    behind = session.busy or waits
     made = yield (
         queries.turns.enqueue,
         {
@@ -294,7 +298,8 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int, *, chat_id:
         type="queue_update",
         at=now,
         via_id=chat_id,
-        body={"queued": len(queued), "waiting": waiting},
+        # What waits to be sent is counted in the chat, and not known here for a common session.
+        body={"queued": len(queued), "waiting": waiting} | ({} if chat_id else {"held": session.held}),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
 from segue.kernel.transactions.guards import conditions
+from segue.kernel.transactions.guards.model_room import MODEL_PAUSE_MS, ModelRoom
 from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
 from segue.kernel.transactions.result import Result, combined
@@ -107,12 +108,13 @@ def lease(
     now: int,
     since: int = 0,
     allow_suspect: bool = True,
+    models: ModelRoom | None = None,
 ) -> Transaction[Result[list[HeldLane]]]:
     """Lease ready lanes of the account that follows `after`, and start the first turn of each.
 
     The result's events are those of turns that were withdrawn instead, because their conditions no longer
     hold. `since`: lower bound on `ready_at`. `allow_suspect`: start at most one turn that has already crashed
-    twice, the oldest; the others are requeued.
+    twice, the oldest; the others are requeued. `models`: a turn whose model has no room there waits for it.
     """
     leased = yield (
         queries.sessions.lease,
@@ -129,7 +131,8 @@ def lease(
         },
     )
     states = {row["id"]: AgentState.of(row) for row in leased}
-    return (yield from _start([rows.session(row) for row in leased], states, terms, allow_suspect, now))
+    sessions = [rows.session(row) for row in leased]
+    return (yield from _start(sessions, states, terms, allow_suspect, models, now))
 
 
 def _start(
@@ -137,6 +140,7 @@ def _start(
     states: Mapping[str, AgentState],
     terms: LeaseTerms,
     allow_suspect: bool,
+    models: ModelRoom | None,
     now: int,
 ) -> Transaction[Result[list[HeldLane]]]:
     if not sessions:
@@ -150,6 +154,7 @@ def _start(
     suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
     delayed = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
     withdrawn = yield from _withdraw_unwanted(sessions, turns, terms.holder, now)
+    without_room = models.put_off(sessions, turns) if models is not None else {}
     held = [
         _held(session, states[session.id], turns[session.id], terms.holder, now)
         for session in sessions
@@ -173,6 +178,10 @@ def _start(
         if suspect := delayed.get(session.id):  # and its lane too, or the turns behind would overtake it
             yield queries.turns.delay, {"id": suspect.id, "fence": session.fence}
             yield queries.sessions.delay, {**lane, "ready_at": now + SUSPECT_PAUSE_MS}
+        elif wait := without_room.get(session.id):
+            yield queries.turns.delay, {"id": wait.turn_id, "fence": session.fence}
+            yield queries.sessions.delay, {**lane, "ready_at": now + MODEL_PAUSE_MS}
+            yield queries.model_waits.put, wait.row
         else:  # no turn is due by our clock: return the event number that the lease took
             yield queries.sessions.release, {**lane, **session_log.NOTHING, "events": -1}
     return combined(held, withdrawn.values())

@@ -110,6 +110,21 @@ def _recount(session_id: str, terms: RepairTerms) -> Transaction[bool]:
     return (yield from archive.recount(session_id, terms.now))
 
 
+def _send_alone(delivery_id: str, terms: RepairTerms) -> Transaction[bool]:
+    freed = yield queries.repairs.send_alone, {"id": delivery_id}
+    if freed:
+        yield queries.repairs.recount_held, {"id": freed[0]["id"]}
+    return bool(freed)
+
+
+def _recount_carried(delivery_id: str, terms: RepairTerms) -> Transaction[bool]:
+    return bool((yield queries.repairs.recount_carried, {"id": delivery_id}))
+
+
+def _recount_held(session_id: str, terms: RepairTerms) -> Transaction[bool]:
+    return bool((yield queries.repairs.recount_held, {"id": session_id}))
+
+
 def _fail_archive(session_id: str, terms: RepairTerms) -> Transaction[bool]:
     params: Params = {"id": session_id, "reason": _MISSING_TASK, "now": terms.now}
     return bool((yield queries.repairs.fail_archive, params))
@@ -132,6 +147,9 @@ REPAIRS: Mapping[str, Repair] = {
     "run_without_its_turn": Repair(_CLOSE, _close_run),
     "settled_delivery_with_an_open_run": Repair("close the run like its delivery", _close_run_by_delivery),
     "open_run_of_nothing": Repair(_CLOSE, _close_run),
+    "held_by_nothing": Repair("send the answer by itself", _send_alone),
+    "wrong_carried": Repair("count the answers of the delivery again", _recount_carried),
+    "wrong_held": Repair("count the answers that wait in the session again", _recount_held),
     "wrong_live_part": Repair("count the messages of the session again", _recount),
     "extracting_archive_without_a_task": Repair("mark the archive as failed", _fail_archive),
 }

@@ -16,17 +16,20 @@ from dataclasses import replace
 from segue.errors import ChangedMeanwhile, UnknownMessage
 from segue.kernel.transactions import fire, jobs, lane, session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, delivery_params
+from segue.kernel.transactions.guards import raises
 from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
-from segue.model.records import Event, Job, Source, parse_message_id
+from segue.model.records import NEWEST, Event, Job, Source, parse_message_id
 from segue.model.replies.acts import OVER, Act, ReplyFacts, decide_act, takes_controls
-from segue.model.replies.controls import Action, Control
+from segue.model.replies.controls import Action, Control, read_control
+from segue.model.schedule import skipped_until
 from segue.model.states import WhenBusy
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Params, Transaction
 from segue.store.rows import core as rows
+from segue.store.rows import overviews
 
 RECENT_MS = 600_000
 """How long after a job's message an answer need not quote it."""
@@ -50,8 +53,8 @@ class Incoming:
     facts: ReplyFacts
     outbox: Outbox
     quoted: Quoted | None = None
-    control: Control | None = None
-    """The control that its text is; None: its agent answers it."""
+    may_order: bool = True
+    """Its text may be a control."""
     explained: str | None = None
     """The job that `facts.why` explains."""
     tapped: bool = False
@@ -96,8 +99,10 @@ def receive(
     route = yield from unified.open_route(address, now)
     job_said_at = yield from lane.record_activity(route, now, title=admission.content)
     answered = yield from _find(route, incoming.quoted, job_said_at, now)
-    if answered and incoming.control:
-        done = yield from _do(route, incoming, incoming.control, answered, now)
+    # Few messages answer a job, and to read an order takes longer than to store a message.
+    control = read_control(incoming.facts.words) if answered and incoming.may_order else None
+    if answered and control:
+        done = yield from _do(route, incoming, control, answered, now)
         if done is not None:
             return done
     if incoming.tapped:
@@ -190,6 +195,9 @@ def _do(
     route: Route, incoming: Incoming, control: Control, answered: Answered, now: int
 ) -> Transaction[Result[QueuedTurn | Acted] | None]:
     """Do a control. None: it is no order to this job, and is left to the agent."""
+    asked = yield from raises.find_question(control, answered.job_id, answered.run_id)
+    if asked is None and control.action in (Action.YES, Action.UNDO):
+        return None
     if answered.others:
         names = ", ".join(f"‘{name}’" for name in answered.others)
         question = Act(line=f"Which one: {names}? Reply to its message.")
@@ -197,9 +205,12 @@ def _do(
         return (yield from _store(route, incoming, question, None, which, now))
     found = yield queries.jobs.by_id, {"id": answered.job_id}
     job = rows.job(found[0]) if found else None
-    if job is not None and not takes_controls(job):
+    if asked is not None:
+        act = yield from raises.answer(asked, control, _facts(route, incoming))
+    elif job is not None and not takes_controls(job):
         return None
-    act = _decide(route, incoming, control, job) if job else Act(line=OVER)
+    else:
+        act = (yield from _decide(route, incoming, control, job)) if job else Act(line=OVER)
     if act is None:
         return None
     kind, label = (str(job.kind), job.name) if job else ("cron", answered.label or answered.job_id)
@@ -211,11 +222,18 @@ def _do(
     return (yield from _store(route, incoming, act, source, acted, now))
 
 
-def _decide(route: Route, incoming: Incoming, control: Control, job: Job) -> Act | None:
+def _decide(route: Route, incoming: Incoming, control: Control, job: Job) -> Transaction[Act | None]:
     if control.action is Action.WHY and incoming.explained != job.id:
-        raise ChangedMeanwhile(f"another job spoke in {route.chat.key}; read it again")
-    zone = route.chat.timezone or incoming.facts.zone
-    return decide_act(control, job, replace(incoming.facts, zone=zone))
+        raise ChangedMeanwhile(f"the job that spoke in {route.chat.key} is not explained; read it again")
+    facts = _facts(route, incoming)
+    if control.action in (Action.GO_ON, Action.MAKE):
+        found = yield queries.runs.of_job, {"job_id": job.id, "before": NEWEST.at, "limit": 1}
+        facts = replace(facts, earliest=skipped_until([overviews.run(row) for row in found], facts.now))
+    return decide_act(control, job, facts)
+
+
+def _facts(route: Route, incoming: Incoming) -> ReplyFacts:
+    return replace(incoming.facts, zone=route.chat.timezone or incoming.facts.zone)
 
 
 def _store(

@@ -7,9 +7,13 @@ from typing import Any, TypeAlias
 
 from segue.errors import ChangedMeanwhile, SessionHasJobs
 from segue.kernel.transactions import day_sets, lane, session_log, settle, unified
+from segue.kernel.transactions.guards import budgets
+from segue.kernel.transactions.quiet import hours
+from segue.kernel.transactions.quiet.held import NO_HOURS, DefaultHours
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.auto_commit import AutoCommitPolicy, next_look
+from segue.model.cost.budget import Budget
 from segue.model.records import Event, Lookup, Session, parts_body
 from segue.model.states import Outcome
 from segue.model.written_message import WrittenMessage
@@ -27,18 +31,19 @@ class SessionOpened:
     created: bool
 
 
-class _Unset(Enum):
+class Unset(Enum):
     UNSET = "not given"
 
     def __repr__(self) -> str:
         return self.name
 
 
-UNSET = _Unset.UNSET
+UNSET = Unset.UNSET
 """Sentinel for "not given"; `None` means "no policy"."""
 
-MaybePolicy: TypeAlias = AutoCommitPolicy | _Unset | None
-MaybeDays: TypeAlias = str | _Unset | None
+MaybePolicy: TypeAlias = AutoCommitPolicy | Unset | None
+MaybeDays: TypeAlias = str | Unset | None
+MaybeBudget: TypeAlias = Budget | Unset | None
 
 
 @record
@@ -88,7 +93,7 @@ def write(
     session = route.chat
     if after is not None and session.last_seq != after:
         raise ChangedMeanwhile(f"something else was written to {session.key}; compare it again")
-    if not isinstance(policy, _Unset):
+    if not isinstance(policy, Unset):
         session = yield from set_policy(session, policy, now)
     title = next((message.text for message in messages if message.role == "user"), None)
     yield from lane.record_activity(route, now, title=title)
@@ -115,7 +120,8 @@ def write(
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
     )
-    return Result(value=stored, events=events, wake=frozenset({Name.TIMER, Name.ARCHIVIST}))
+    woken = {Name.TIMER, Name.ARCHIVIST} | ({Name.COURIER} if route.chat.held else set())
+    return Result(value=stored, events=events, wake=frozenset(woken))
 
 
 def set_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -> Transaction[Session]:
@@ -142,15 +148,20 @@ def change(
     *,
     policy: Callable[[AutoCommitPolicy | None], AutoCommitPolicy | None] | None = None,
     days: MaybeDays = UNSET,
+    budget: MaybeBudget = UNSET,
+    default: DefaultHours = NO_HOURS,
     **fields: object,
 ) -> Transaction[Session]:
-    """Change fields of a session that users may set: title, timezone, when_busy, metadata.
+    """Change fields of a session that users may set: title, timezone, when_busy, metadata, quiet, digest.
 
     `policy`: computes the new archiving policy from the current one. `days`: the name of its day set.
+    `budget`: what its scheduled runs may use in a period.
     """
     current = yield from session_log.lock_session(session.id)
-    if not isinstance(days, _Unset):
+    if not isinstance(days, Unset):
         yield from day_sets.choose(current, days)
+    if not isinstance(budget, Unset):
+        yield from budgets.limit_session(current.id, budget)
     if policy is not None:
         current = yield from set_policy(current, policy(current.live.policy), now)
     changed = replace(current, **fields)  # type: ignore[arg-type]
@@ -160,8 +171,12 @@ def change(
         "timezone": changed.timezone,
         "when_busy": changed.when_busy,
         "metadata": rows.to_text(changed.metadata) or "{}",
+        "quiet": changed.quiet,
+        "digest": changed.digest,
     }
     yield queries.sessions.change, columns
+    if (changed.quiet, changed.digest, changed.timezone) != (current.quiet, current.digest, current.timezone):
+        yield from hours.changed(changed, default, now)
     return changed
 
 

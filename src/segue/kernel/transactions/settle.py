@@ -22,6 +22,7 @@ from segue.kernel.transactions.lane import freed, queue_update, withdraw
 from segue.kernel.transactions.lease import HeldLane, hold
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.transactions.session_log import NOTHING, SessionTotals, growth, numbered, totals_of
+from segue.kernel.transactions.unified import Route
 from segue.model import closure
 from segue.model.closure import Closure, OpenQuestion
 from segue.model.decision import LATE_AFTER
@@ -156,8 +157,11 @@ def _end(
         end = replace(end, events=[*end.events, *said])
     if outbox is None or chat is None or turn.call is not None or not _is_news(turn, ending, paused):
         return end
-    delivers = yield from put_answer(outbox, chat, turn, shown, now, parts=ending.parts)
-    return replace(end, wake=end.wake | {Name.COURIER}) if delivers else end
+    route = Route(chat, lane.session)
+    # That a job was paused is a failure, which does not wait.
+    outcome = ending.outcome if paused is None else Outcome.ERROR
+    put = yield from put_answer(outbox, route, turn, shown, now, outcome=outcome, parts=ending.parts)
+    return replace(end, events=[*end.events, *put.events], wake=end.wake | put.wake)
 
 
 def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:

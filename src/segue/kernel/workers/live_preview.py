@@ -10,7 +10,7 @@ from segue.errors import NotFound
 from segue.kernel.live.hub import EVERYTHING
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.channel import Channel
-from segue.model.records import Event
+from segue.model.records import Event, Session
 
 _log = logging.getLogger(__name__)
 
@@ -29,12 +29,12 @@ class LivePreview:
                 while True:
                     event = await listener.next()
                     if isinstance(event, Event) and event.type == "stream_start" and event.turn_id:
-                        previews.create_task(self._show(event.turn_id, event.via_id or event.session_id))
+                        previews.create_task(self._show(event, event.turn_id))
 
-    async def _show(self, turn_id: str, session_id: str) -> None:
+    async def _show(self, event: Event, turn_id: str) -> None:
         try:
-            session = await self._context.store.session_by_id(session_id)
-            if session.channel != self._channel.name:
+            session = await self._context.store.session_by_id(event.via_id or event.session_id)
+            if session.channel != self._channel.name or self._may_wait(event, session):
                 return
             metadata = await self._context.store.place_of_answer(session, turn_id)
             text = ""
@@ -47,3 +47,10 @@ class LivePreview:
             return  # its session was deleted
         except Exception:
             _log.exception("live preview failed: turn %s", turn_id)
+
+    def _may_wait(self, event: Event, session: Session) -> bool:
+        """Whether the answer may have to wait, and must not be seen before. In unified mode the common
+        session decides that, which is not read here."""
+        settings = self._context.settings
+        hours = session.quiet or session.digest or settings.quiet or settings.unified_session
+        return event.source is not None and bool(hours)

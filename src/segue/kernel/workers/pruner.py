@@ -31,9 +31,9 @@ class Pruner:
     async def step(self) -> int:
         """Delete what is too old, in small batches. Returns how many rows."""
         before = self._clock.ms() - self._retention_ms
-        gone = await self._prune_all(queries.runs.prune_old, before)
-        gone += await self._prune_all(queries.jobs.prune, before)
-        gone += await self._prune_all(queries.turns.prune, before)
+        gone = await self._prune_windows(queries.runs.end_of_window, queries.runs.prune_old, before)
+        gone += await self._prune_windows(queries.jobs.end_of_window, queries.jobs.prune, before)
+        gone += await self._prune_windows(queries.turns.end_of_window, queries.turns.prune, before)
         gone += await self._prune_all(queries.deliveries.prune, before)
         gone += await self._prune_all(queries.reservations.prune, self._day_before(_LEDGER_MS))
         gone += await self._prune_all(queries.anchors.prune, before)
@@ -44,11 +44,29 @@ class Pruner:
     def _day_before(self, age_ms: int) -> str:
         return to_moment(self._clock.ms() - age_ms).date().isoformat()
 
+    async def _prune_windows(self, end: queries.Query, query: queries.Query, before: int) -> int:
+        """For tables in which old rows may stay: each row is looked at once, however many stay."""
+        gone = since = 0
+        while since < before:
+            pruned, since = await self._store.commit(_prune_window, end, query, since, before)
+            gone += pruned
+        return gone
+
     async def _prune_all(self, query: queries.Query, before: int | str) -> int:
         gone = 0
         while batch := await self._store.commit(_prune, query, {"before": before, "limit": _BATCH}):
             gone += batch
         return gone
+
+
+def _prune_window(
+    end: queries.Query, query: queries.Query, since: int, before: int
+) -> Transaction[tuple[int, int]]:
+    """Prune the next rows from `since` on. Returns how many, and where the next window begins."""
+    found = yield end, {"since": since, "before": before, "rows": _BATCH}
+    until = max(since + 1, found[0]["until"]) if found else before
+    gone = yield query, {"since": since, "until": until, "before": before}
+    return len(gone), until
 
 
 def _prune(query: queries.Query, params: dict[str, str | int]) -> Transaction[int]:

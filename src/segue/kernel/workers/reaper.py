@@ -5,6 +5,7 @@ machine, a reaper cannot tell a crashed worker from one that could not renew eit
 enough for live workers to renew their leases.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -55,27 +56,29 @@ class Reaper:
         return self._clock.steady_ms() - self._checked_at > self._grace_ms
 
     async def _reclaim(self, lanes: Sequence[str]) -> int:
-        reclaimed = await self._reclaim_deliveries()
-        for session_id in lanes:
-            now = self._clock.ms()
-            end = await self._store.commit(
-                settle.reclaim,
-                session_id,
-                holder=self._holder,
-                lease_now=self._store.lease_now(),
-                horizon=self._store.horizon(),
-                now=now,
-                outbox=self._context.outbox(now),
-            )
-            if end is None:  # renewed or released since the query
-                continue
-            reclaimed += 1
-            _log.warning("reclaimed lane, its lease had expired: session %s", session_id)
-            self._context.announce(end)
-            for event in end.events:
-                if event.type == "stream_end" and event.via_id is None:
-                    self._context.observers.tell(partial(_tell_reclaimed, end=event))
-        return reclaimed
+        deliveries = await self._reclaim_deliveries()
+        # At once, so that the store commits them as groups: a crashed process may have held many lanes.
+        return deliveries + sum(await asyncio.gather(*map(self._reclaim_lane, lanes)))
+
+    async def _reclaim_lane(self, session_id: str) -> bool:
+        now = self._clock.ms()
+        end = await self._store.commit(
+            settle.reclaim,
+            session_id,
+            holder=self._holder,
+            lease_now=self._store.lease_now(),
+            horizon=self._store.horizon(),
+            now=now,
+            outbox=self._context.outbox(now),
+        )
+        if end is None:  # renewed or released since the query
+            return False
+        _log.warning("reclaimed lane, its lease had expired: session %s", session_id)
+        self._context.announce(end)
+        for event in end.events:
+            if event.type == "stream_end" and event.via_id is None:
+                self._context.observers.tell(partial(_tell_reclaimed, end=event))
+        return True
 
 
 def _tell_reclaimed(observer: Observer, end: Event) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from math import ceil
 
 from segue.errors import PriceUnknown
-from segue.kernel.transactions.guards.budgets import Reserving, Scope, ScopedBudget
+from segue.kernel.transactions.guards.budgets import Reserving, ScopedBudget
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Action, Ask, Say
-from segue.model.cost.budget import Budget, BudgetUnit, Estimate, local_day, window
+from segue.model.cost.budget import Budget, BudgetUnit, Estimate, Scope, local_day, window
 from segue.model.cost.past_runs import MICROS, PastRuns
 from segue.model.decision import DueSlot, Fire, skipped_instead
 from segue.model.settings import Settings

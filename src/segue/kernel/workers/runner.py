@@ -7,13 +7,12 @@ capacity, so that neither starves the other. A runner owns the tasks of its turn
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from functools import partial
 
 from segue.errors import LeaseLost, StoreError
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.guards.cluster_limit import lease_within_limit
+from segue.kernel.transactions.guards.cluster_limit import LimitedLease, lease_within_limits
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, LeaseTerms
 from segue.kernel.transactions.result import Name, Result
@@ -21,7 +20,6 @@ from segue.kernel.workers.run_agent import run_agent
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.policy import backoff
 from segue.model.states import Outcome
-from segue.store.database import Transaction
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +27,7 @@ _RETRY_MS = 200
 """Pause between two attempts while the store does not answer."""
 
 _LIMIT_PAUSE_MS = 500
-"""Pause between two attempts while all processes together run as many turns as they may."""
+"""Pause between two attempts while a limit of all processes is reached."""
 
 _BELL_NAMES = {Pool.USER: Name.USER, Pool.SCHEDULE: Name.SCHEDULE}
 
@@ -45,9 +43,8 @@ class Runner:
         """Turns whose agent has ended and whose settlement is not stored yet."""
         self._account = ""
         self._store_failed = False
-        self._limit = context.settings.max_running_turns
-        self._limit_reached = False
-        """The turns of all processes leave no room for another one."""
+        self._last = LimitedLease()
+        """What the last lease found."""
         self._closing = False
 
     async def run(self) -> None:
@@ -62,7 +59,7 @@ class Runner:
         for one in held:
             turns.create_task(self._run_turn(one, held_until))
         # Fewer than requested: the account has no more. Reading the next ready time is cheaper than a lease.
-        if len(held) < max(wanted, 1) and not self._closing:
+        if len(held) < max(wanted, 1) and not self._last.again and not self._closing:
             await self._wait_for_work()
 
     async def step(self) -> int:
@@ -83,23 +80,21 @@ class Runner:
         context = self._context
         # Measured before the lease begins, so it never ends later by our clock than by the store's.
         held_until = context.clock.steady_ms() + lease.reliable_ms(context.lease_ms)
+        self._last = LimitedLease()
         free = self._free
         if free <= 0:
             return [], held_until
         allow_suspect = context.crash_suspects.reserve()
-        held: list[HeldLane] | None = None
-        transaction: Callable[..., Transaction[Result[list[HeldLane]] | None]] = lease.lease
-        if self._limit:
-            transaction = partial(lease_within_limit, most=self._limit)
         try:
             leased = await context.store.commit(
-                transaction,
+                lease_within_limits,
                 LeaseTerms(
                     holder=context.holder,
                     lease_ms=context.lease_ms,
                     lease_now=context.store.lease_now(),
                     reports_tools=context.agent.reports_tools,
                 ),
+                settings=context.settings,
                 pool=self._pool,
                 after=self._account,
                 limit=free,
@@ -107,20 +102,21 @@ class Runner:
                 now=context.clock.ms(),
                 allow_suspect=allow_suspect,
             )
-            held = None if leased is None else context.announce(leased)
+            self._last = context.announce(leased)
         except StoreError as error:
             _log.warning("lease failed, retrying: %s", error)
             self._store_failed = True
             return [], held_until
         finally:
             if allow_suspect:
-                context.crash_suspects.begin(one.turn for one in held or ())
+                context.crash_suspects.begin(one.turn for one in self._last.held)
         self._store_failed = False
-        self._limit_reached = held is None
-        held = held or []
+        held = list(self._last.held)
         self._busy += len(held)
         if held:
             self._account = held[-1].session.owner.account
+        elif self._last.account is not None:
+            self._account = self._last.account
         return held, held_until
 
     async def _wait_for_work(self) -> None:
@@ -128,8 +124,12 @@ class Runner:
         if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
             await context.bell.wait(name, context.clock.ms() + _RETRY_MS)
             return
-        if self._limit_reached:  # a turn that ends in this process or another one rings
+        if self._last.limit_reached:  # a turn that ends in this process or another one rings
             await context.bell.wait(name, context.clock.ms() + _LIMIT_PAUSE_MS)
+            return
+        if self._last.model_full:  # the same; lanes that wait for no model may be ready before
+            pause_ends = context.clock.ms() + _LIMIT_PAUSE_MS
+            await context.bell.wait(name, min(pause_ends, await self._next_ready_at() or pause_ends))
             return
         while not await context.bell.wait(name, await self._next_ready_at()):
             pass
@@ -171,7 +171,7 @@ class Runner:
             context.turns.drop(running)
             context.crash_suspects.end(held.turn)
             self._count(settling=-1)
-            if self._limit:
+            if context.settings.limits_turns:
                 context.bell.ring(*_BELL_NAMES.values())
 
     @property

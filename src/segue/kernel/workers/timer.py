@@ -21,9 +21,19 @@ from segue.kernel.workers.reserving import budgets_of, estimate_run, reserving
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model.action import Ask, Call, Say
 from segue.model.closure import trigger_words
-from segue.model.decision import DueSlot, Fire, PassOver, Postpone, decide, fire_snoozed, skipped_instead
+from segue.model.decision import (
+    DueSlot,
+    Fire,
+    PassOver,
+    Postpone,
+    decide,
+    fire_snoozed,
+    quiet_rule,
+    skipped_instead,
+)
 from segue.model.policy import Busy, jittered
 from segue.model.prompts import Mode, PromptFacts, template_for
+from segue.model.quiet.holding import choice_of
 from segue.model.records import Source, run_id
 from segue.model.states import JobKind, Outcome
 from segue.store.queues import DueJob, Unreadable
@@ -50,7 +60,7 @@ class Timer:
         """Take what is due. Returns when to run the next step, or None if no job waits."""
         now = self._context.clock.ms()
         tuning = self._context.tuning
-        due = await self._store.due_jobs(now, tuning.due_jobs)
+        due = await self._store.due_jobs(now, tuning.due_jobs, unified=self._unified)
         if not due:
             return await self._store.next_due()
         # One job that fails must not hold up the others.
@@ -71,7 +81,7 @@ class Timer:
             decision = await self._decide(due, now)
             taken = await self._act(due, decision, now)
             if taken is not None and taken.value is Outcome.SKIPPED and isinstance(decision, Fire):
-                decision = skipped_instead(decision, _due_slot(due, now), to_moment(now), "budget")
+                decision = skipped_instead(decision, self._due_slot(due, now), to_moment(now), "budget")
         except NotFound:  # its session and the job were deleted since the read
             return
         if isinstance(decision, (Fire, PassOver)) and decision.next is not None:
@@ -107,7 +117,8 @@ class Timer:
             except PriceUnknown as unknown:
                 unpriced = Unreadable(job.id, str(unknown), job)
                 return await self._store.commit(fire.pause_unreadable, unpriced, now)
-            asking = reserving(due, decision, _due_slot(due, now), estimate, budgets, context.settings, now)
+            slot = self._due_slot(due, now)
+            asking = reserving(due, decision, slot, estimate, budgets, context.settings, now)
         work = self._make_work(due, decision, now)
         if asking is not None and isinstance(work, Admission):
             work = replace(work, reserved=asking.estimate)
@@ -128,7 +139,7 @@ class Timer:
         if job.snoozed_to is not None and job.snoozed_to <= now:
             slot = None if job.slot is None else to_moment(job.slot)
             return fire_snoozed(job.trigger, to_moment(job.snoozed_to), slot)
-        looked_at = _due_slot(due, now)
+        looked_at = self._due_slot(due, now)
         if job.policy.when or job.policy.renew_after:
             looked_at = await self._with_conversation(due, looked_at)
         return decide(looked_at, to_moment(now))
@@ -207,6 +218,31 @@ class Timer:
             model=action.model if isinstance(action, Ask) else None,
             look=action.look if isinstance(action, Ask) else None,
             guarded=bool(due.job.policy.when),
+            through=decision.extra,
+        )
+
+    def _due_slot(self, due: DueJob, now: int) -> DueSlot:
+        job, settings = due.job, self._context.settings
+        due_at = job.slot if job.slot is not None else job.snoozed_to
+        assert due_at is not None  # the query returns only jobs that have one
+        assert job.next_at is not None
+        slot, next_at = to_moment(due_at), to_moment(job.next_at)
+        put_off = next_at > jittered(slot, job.policy, job.id)
+        hours = due.quiet or settings.quiet
+        zone = due.quiet_zone or settings.timezone or "UTC"
+        return DueSlot(
+            trigger=job.trigger,
+            policy=job.policy,
+            slot=slot,
+            put_off_until=next_at if put_off else None,
+            put_off_because=job.state_reason if put_off else None,
+            runs_so_far=job.run_count,
+            queued_runs=due.runs_queued,
+            running=due.runs_running > 0,
+            lane_busy=due.lane_busy,
+            waits_for_user=due.waiting_until is not None and due.waiting_until > now,
+            last_message_at=None if due.heard_at is None else to_moment(due.heard_at),
+            quiet=quiet_rule(choice_of(job), hours, zone) if hours else None,
         )
 
 
@@ -218,25 +254,3 @@ def _tell(kind: JobKind, decision: Fire | PassOver | Postpone, now: int, observe
                 observer.run_passed_over(kind, Outcome.MISSED, decision.missed.count)
         case PassOver():
             observer.run_passed_over(kind, decision.outcome, decision.count)
-
-
-def _due_slot(due: DueJob, now: int) -> DueSlot:
-    job = due.job
-    due_at = job.slot if job.slot is not None else job.snoozed_to
-    assert due_at is not None  # the query returns only jobs that have one
-    assert job.next_at is not None
-    slot, next_at = to_moment(due_at), to_moment(job.next_at)
-    put_off = next_at > jittered(slot, job.policy, job.id)
-    return DueSlot(
-        trigger=job.trigger,
-        policy=job.policy,
-        slot=slot,
-        put_off_until=next_at if put_off else None,
-        put_off_because=job.state_reason if put_off else None,
-        runs_so_far=job.run_count,
-        queued_runs=due.runs_queued,
-        running=due.runs_running > 0,
-        lane_busy=due.lane_busy,
-        waits_for_user=due.waiting_until is not None and due.waiting_until > now,
-        last_message_at=None if due.heard_at is None else to_moment(due.heard_at),
-    )

@@ -12,6 +12,7 @@ from segue.kernel.live.hub import Hub
 from segue.kernel.live.observers import Observers
 from segue.kernel.live.running import CrashSuspects, RunningTurns
 from segue.kernel.transactions.deliveries import Outbox
+from segue.kernel.transactions.quiet.held import DefaultHours
 from segue.kernel.transactions.result import Name, Result
 from segue.memory.extraction import Extractor
 from segue.memory.reader import MemoryReader
@@ -20,6 +21,7 @@ from segue.model.channel import Channel, stored_names
 from segue.model.evaluation import EvaluateResponse
 from segue.model.files import MOST_PARTS, File
 from segue.model.records import Ids, Job, Turn
+from segue.model.schedule import skipped_until
 from segue.model.settings import Settings
 from segue.model.states import Outcome
 from segue.record import record
@@ -92,8 +94,9 @@ class WorkerContext:
 
     async def skipped_until(self, job: Job, now: int) -> int:
         """Now, or the slot that was skipped ahead of its time: a new schedule does not run before it."""
-        newest = next(iter(await self.store.runs_of_job(job.id, 1)), None)
-        return max(now, newest.slot) if newest and newest.outcome is Outcome.SKIPPED else now
+        if job.last_outcome is not Outcome.SKIPPED:
+            return now
+        return skipped_until(await self.store.runs_of_job(job.id, 1), now)
 
     async def files_of_answer(self, turn: Turn, files: tuple[File, ...]) -> tuple[File, ...]:
         """The files as they are stored. Raises `AgentFailed` unless all are of the turn's sessions."""
@@ -107,7 +110,8 @@ class WorkerContext:
 
     def outbox(self, now: int) -> Outbox:
         stored = None if self.channels is None else stored_names(self.channels.values())
-        return Outbox(stored, self.ids(now))
+        hours = DefaultHours(self.settings.quiet, self.settings.timezone or "UTC")
+        return Outbox(stored, self.ids(now), hours)
 
     def announce(self, result: Result[T]) -> T:
         """Publish the events of a committed transaction and wake its workers. Returns its value."""

@@ -17,6 +17,9 @@ from segue.times.format import spoken
 CONDITION = ("unless: ", "only if ")
 """The beginnings of the reasons for which conditions keep a slot from running."""
 
+MOST_EVENTS = 2000
+"""How far back words are looked for, in events of the log."""
+
 _FIRST_CJK = "\u2e80"
 
 
@@ -71,6 +74,18 @@ def unmet(conditions: Sequence[Condition], facts: ConversationFacts, now: dateti
         if reason := _unmet(condition, facts, now):
             return reason
     return None
+
+
+def message_behind(
+    reason: str, conditions: Sequence[Condition], said: Sequence[UserMessage]
+) -> UserMessage | None:
+    """The message for which a slot did not run. `said`: what users said until then, newest first."""
+    words = [word for condition in conditions for word in condition.words]
+    if word := next((word for word in words if reason.startswith(f"unless: {word!r} was said")), None):
+        whole = _whole(word)
+        return next((message for message in said if whole.search(message.text.casefold())), None)
+    about_newest = reason.startswith(("unless: you answered", "only if quiet"))
+    return said[0] if said and about_newest else None
 
 
 def _unmet(condition: Condition, facts: ConversationFacts, now: datetime) -> str | None:

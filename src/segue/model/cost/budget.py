@@ -34,6 +34,14 @@ class BudgetUnit(StrEnum):
     RUNS = "runs"
 
 
+class Scope(StrEnum):
+    """Whose budget it is."""
+
+    JOB = "job"
+    SESSION = "session"
+    ACCOUNT = "account"
+
+
 class Per(StrEnum):
     """The period of a budget, in the zone of the session."""
 
@@ -150,13 +158,21 @@ def has_room(budget: Budget, used: int, needed: int) -> bool:
     return used + needed <= budget.amount
 
 
-def no_room(budget: Budget, used: int, needed: int, *, of: str = "") -> str:
+def no_room(budget: Budget, used: int, needed: int, scope: Scope) -> str:
     """Why a slot is skipped: `budget: $0.48 of $0.50 used today, a run takes about $0.04`."""
     unit = budget.unit
     spent = f"{shown(unit, used)} of {shown(unit, budget.amount)}"
     kind = {BudgetUnit.USD: "", BudgetUnit.TOKENS: " tokens", BudgetUnit.RUNS: " runs"}[unit]
     takes = "" if unit is BudgetUnit.RUNS else f", a run takes about {shown(unit, needed)}"
-    return f"{REASON}{spent}{kind} used {_WHEN[budget.per]}{of}{takes}"
+    return f"{REASON}{spent}{kind} used {_WHEN[budget.per]}{_BY[scope]}{takes}"
+
+
+_BY = {Scope.JOB: "", Scope.SESSION: " by the session", Scope.ACCOUNT: " by the account"}
+
+
+def refused_by(reason: str) -> Scope:
+    """Whose budget had no room, by the reason of the skipped run."""
+    return next((scope for scope in (Scope.SESSION, Scope.ACCOUNT) if _BY[scope] in reason), Scope.JOB)
 
 
 def over_reservation(reserved: Estimate, spent: Estimate) -> str:
@@ -171,16 +187,26 @@ def over_reservation(reserved: Estimate, spent: Estimate) -> str:
     return f"{REASON}it used {took}{kind}, more than twice the {held}{kind} it had reserved"
 
 
-def over_budget(job: str, reason: str, budget: Budget) -> str:
-    """What the session is told when a slot is skipped."""
+def over_budget(job: str, reason: str, budget: Budget, scope: Scope) -> str:
+    """What the session is told when a slot is skipped. The budget of an account is the operator's."""
     why = f"because its budget has no room left ({reason.removeprefix(REASON)})"
     match budget.over:
         case Over.SKIP:
             return f"{job}: skipped, {why}."
         case Over.PAUSE:
             return f"{job}: paused, {why}. Resume it to go on."
+        case Over.ASK if scope is Scope.ACCOUNT:
+            return f"{job}: skipped, {why}. Only an operator can raise it."
         case Over.ASK:
             return f"{job}: skipped, {why}. Raise it for {_WHEN[budget.per]}?"
+
+
+def amount_of(budget: Budget) -> str:
+    """The limit for a sentence: `$0.50`, `1 run`, `12,000 tokens`."""
+    if budget.unit is BudgetUnit.USD:
+        return shown(budget.unit, budget.amount)
+    kind = str(budget.unit) if budget.amount != 1 else str(budget.unit).removesuffix("s")
+    return f"{shown(budget.unit, budget.amount)} {kind}"
 
 
 def shown(unit: BudgetUnit, amount: int) -> str:

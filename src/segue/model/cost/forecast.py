@@ -13,11 +13,23 @@ from heapq import heapify, heappop, heappush
 from zoneinfo import ZoneInfo
 
 from segue.model.action import Say
-from segue.model.cost.budget import Budget, Over, has_room, no_room, window
-from segue.model.cost.past_runs import MICROS, PastRuns, Spread
-from segue.model.decision import Decision, DueSlot, Fire, PassOver, Postpone, decide, skipped_instead
+from segue.model.cost.budget import Estimate, Over
+from segue.model.cost.past_runs import PastRuns, Spread
+from segue.model.cost.played_budgets import PlayedBudget, PlayedBudgets
+from segue.model.decision import (
+    Decision,
+    DueSlot,
+    Fire,
+    PassOver,
+    Postpone,
+    decide,
+    fire_snoozed,
+    quiet_rule,
+    skipped_instead,
+)
 from segue.model.explain import clock_note, day_note
 from segue.model.policy import jittered
+from segue.model.quiet.holding import SpeakingHours, choice_of
 from segue.model.records import Job
 from segue.model.states import Outcome
 from segue.record import positional, record
@@ -121,15 +133,6 @@ class Forecast:
         return sum(each.past.without_price for each in self.jobs)
 
 
-@positional
-class PlayedBudget:
-    """A budget, with what was used of it in its current period."""
-
-    budget: Budget
-    used: int
-    zone: str
-
-
 NO_RUNS = PastRuns(runs=0, length_ms=0, tokens=None, usd=None, without_price=0)
 
 
@@ -142,21 +145,30 @@ def forecast(
     last_message_at: datetime | None = None,
     budgets: Mapping[str, PlayedBudget] | None = None,
     of_session: PlayedBudget | None = None,
+    first: Mapping[str, Estimate] | None = None,
+    hours: SpeakingHours | None = None,
 ) -> Forecast:
-    """What the active jobs of a session will do until a moment. `past` and `budgets` are by job id."""
-    lines = [_Line(job, past.get(job.id, NO_RUNS)) for job in jobs]
+    """What the active jobs of a session will do until a moment. `past` and `budgets` are by job id.
+
+    `first` too: what a run of a job is expected to use if its past does not tell. `hours`: of the session
+    that their turns run in.
+    """
+    # Of jobs that are due in one moment the older one comes first.
+    lines = [_Line(job, past.get(job.id, NO_RUNS), hours) for job in sorted(jobs, key=lambda job: job.id)]
     for line in lines:
         if isinstance(line.job.trigger, Idle):
             line.depends = "on messages: it runs after a silence, and each message restarts the wait"
         elif line.job.policy.when:
             line.depends = "on what is said until then: it runs only if its conditions hold"
+        elif (most := line.job.policy.renew_after) is not None:
+            line.depends = f"on answers: after {most} runs without one it asks whether to go on"
     slots: list[ForecastSlot] | None = None
-    if sum(_slots_until(line.job, now, until) for line in lines) <= MOST_SLOTS:
-        accounts = _Accounts(budgets or {}, of_session)
-        slots = _Play(lines, now, until, last_message_at, accounts).run()
+    if sum(slots_until(line.job, until) for line in lines) <= MOST_SLOTS:
+        played = PlayedBudgets(budgets or {}, of_session, first or {}, now)
+        slots = _Play(lines, now, until, last_message_at, played).run()
     if slots is None:
         for line in lines:
-            line.runs = _slots_until(line.job, now, until)
+            line.runs = slots_until(line.job, until)
             line.skipped = line.missed = line.collisions = 0
     off = [each for line in lines for each in _days_off(line, now, until, listed=slots is not None)]
     listed = sorted([*(slots or ()), *off], key=lambda each: (each.slot, each.job_id))
@@ -172,10 +184,12 @@ def forecast(
 class _Line:
     """One job while it is played."""
 
-    def __init__(self, job: Job, past: PastRuns) -> None:
+    def __init__(self, job: Job, past: PastRuns, hours: SpeakingHours | None) -> None:
         self.job, self.past = job, past
+        self.quiet = quiet_rule(choice_of(job), hours.quiet, hours.zone) if hours else None
         self.slot = None if job.slot is None else to_moment(job.slot)
         self.look_at = None if job.next_at is None else to_moment(job.next_at)
+        self.snoozed_to = None if job.snoozed_to is None else to_moment(job.snoozed_to)
         self.put_off: str | None = job.state_reason
         self.run_count = job.run_count
         self.runs = self.skipped = self.missed = self.days_off = self.collisions = 0
@@ -224,52 +238,6 @@ class _Lane:
         return turn
 
 
-class _Accounts:
-    """What the budgets have left while time passes."""
-
-    def __init__(self, of_jobs: Mapping[str, PlayedBudget], of_session: PlayedBudget | None) -> None:
-        self._of_jobs, self._of_session = of_jobs, of_session
-        self._used: dict[tuple[str, str], int] = {}
-        """By scope and first day of the period."""
-
-    def refuse(self, line: _Line, now: datetime, started: datetime) -> tuple[Budget, str] | None:
-        """The budget that has no room for a run, and the reason; else count the run."""
-        found = list(self._budgets(line))
-        for scope, played in found:
-            used = self._spent(scope, played, now, started)
-            needed = _amount(line.past, played.budget, p95=True)
-            if not has_room(played.budget, used, needed):
-                of = "" if scope == line.job.id else " by the session"
-                return played.budget, no_room(played.budget, used, needed, of=of)
-        for scope, played in found:
-            key = (scope, window(played.budget.per, now, played.zone).first_day)
-            used = self._spent(scope, played, now, started)
-            self._used[key] = used + _amount(line.past, played.budget, p95=False)
-        return None
-
-    def _budgets(self, line: _Line) -> Iterator[tuple[str, PlayedBudget]]:
-        if line.job.id in self._of_jobs:
-            yield line.job.id, self._of_jobs[line.job.id]
-        if self._of_session is not None:
-            yield "", self._of_session
-
-    def _spent(self, scope: str, played: PlayedBudget, now: datetime, started: datetime) -> int:
-        period = window(played.budget.per, now, played.zone)
-        before = played.used if period.began_at <= started else 0
-        return self._used.get((scope, period.first_day), before)
-
-
-def _amount(past: PastRuns, budget: Budget, *, p95: bool) -> int:
-    match budget.unit:
-        case "usd":
-            spread = past.usd and Spread(past.usd.p50 * MICROS, past.usd.p95 * MICROS)
-        case "tokens":
-            spread = past.tokens
-        case _:
-            return 1
-    return 0 if spread is None else round(spread.p95 if p95 else spread.p50)
-
-
 class _Play:
     def __init__(
         self,
@@ -277,46 +245,45 @@ class _Play:
         now: datetime,
         until: datetime,
         last_message_at: datetime | None,
-        accounts: _Accounts,
+        budgets: PlayedBudgets,
     ) -> None:
         self._lines, self._start, self._until = lines, now, until
         self._last_message_at = last_message_at
-        self._accounts = accounts
+        self._budgets = budgets
         self._lane = _Lane()
         self._slots: list[ForecastSlot] = []
-        self._looks = [
-            (max(line.look_at, now), number)
-            for number, line in enumerate(lines)
-            if line.look_at is not None and line.look_at <= until
-        ]
+        self._looks: list[tuple[datetime, datetime, int]] = []
+        """When the timer looks at a job, when it should have, and which job it is."""
+        for line in lines:
+            self._look_again(line)
 
     def run(self) -> list[ForecastSlot] | None:
         """The slots that pass until the end; None if there are too many looks."""
-        heapify(self._looks)
         looks = 0
         while self._looks:
             now = self._looks[0][0]
             due = []
             while self._looks and self._looks[0][0] == now:
-                due.append(self._lines[heappop(self._looks)[1]])
+                due.append(self._lines[heappop(self._looks)[2]])
             looks += len(due)
             if looks > _MOST_LOOKS:
                 return None
             # A timer decides about all jobs that are due by the state before it takes any of them.
             facts = [(line, self._facts(line, now)) for line in due]
             for line, slot in facts:
-                self._apply(line, slot, decide(slot, now), now)
+                self._apply(line, slot, _decide(line, slot, now), now)
         return self._slots
 
     def _facts(self, line: _Line, now: datetime) -> DueSlot:
         job, turns = line.job, self._lane.at(now)
-        assert line.slot is not None
+        slot = line.slot or line.snoozed_to
+        assert slot is not None  # it is looked at for one of them
         own = [turn for turn in turns if turn.line is line]
-        put_off = line.look_at is not None and line.look_at > jittered(line.slot, job.policy, job.id)
+        put_off = line.look_at is not None and line.look_at > jittered(slot, job.policy, job.id)
         return DueSlot(
             trigger=job.trigger,
             policy=job.policy,
-            slot=line.slot,
+            slot=slot,
             put_off_until=line.look_at if put_off else None,
             put_off_because=line.put_off if put_off else None,
             runs_so_far=line.run_count,
@@ -324,17 +291,18 @@ class _Play:
             running=any(turn.start <= now for turn in own),
             lane_busy=bool(turns),
             last_message_at=self._last_message_at,
+            quiet=line.quiet,
         )
 
     def _apply(self, line: _Line, due: DueSlot, decision: Decision, now: datetime) -> None:
         match decision:
             case Postpone():
-                line.look_at, line.put_off = decision.until, decision.reason
+                line.look_at, line.put_off = _earliest(decision.until, line.snoozed_to), decision.reason
                 self._look_again(line)
             case PassOver():
                 self._pass_over(line, decision)
             case Fire():
-                refused = self._accounts.refuse(line, now, self._start)
+                refused = self._budgets.refuse(line.job, line.past, now)
                 if refused is None:
                     self._fire(line, decision, now)
                 else:
@@ -344,31 +312,29 @@ class _Play:
                         self._pause(line)
 
     def _pass_over(self, line: _Line, decision: PassOver) -> None:
-        missed = decision.outcome is Outcome.MISSED
-        line.missed += decision.count if missed else 0
-        line.skipped += 0 if missed else decision.count
+        self._count_passed(line, decision.slot, decision.outcome, decision.reason, decision.count)
+        self._go_on(line, decision)
+
+    def _count_passed(
+        self, line: _Line, first: datetime, outcome: Outcome, reason: str | None, count: int
+    ) -> None:
+        missed = outcome is Outcome.MISSED
+        line.missed += count if missed else 0
+        line.skipped += 0 if missed else count
         verdict = ForecastVerdict.MISSED if missed else ForecastVerdict.SKIPPED
-        self._add(line, decision.slot, verdict, decision.reason, count=decision.count)
-        self._go_on(line, decision.next)
+        self._add(line, first, verdict, reason, count=count)
 
     def _fire(self, line: _Line, decision: Fire, now: datetime) -> None:
-        if decision.missed:
-            line.missed += decision.missed.count
-            self._add(
-                line,
-                decision.missed.first,
-                ForecastVerdict.MISSED,
-                decision.missed.reason,
-                count=decision.missed.count,
-            )
+        if passed := decision.missed:
+            self._count_passed(line, passed.first, passed.outcome, passed.reason, passed.count)
         line.runs += 1
-        line.run_count += 1
+        line.run_count += 0 if decision.extra else 1
         if line.depends is not None:
             self._add(line, decision.slot, ForecastVerdict.DEPENDS, line.depends)
         else:
             reason, other = self._collision(line, now) if line.in_lane else (None, None)
             self._add(line, decision.slot, ForecastVerdict.RUN, reason or decision.reason, other=other)
-        self._go_on(line, decision.next)
+        self._go_on(line, decision)
 
     def _collision(self, line: _Line, now: datetime) -> tuple[str | None, str | None]:
         ahead = tuple(self._lane.at(now))
@@ -382,7 +348,7 @@ class _Play:
 
     def _pause(self, line: _Line) -> None:
         line.depends = "it is expected to be paused by its budget"
-        self._looks = [look for look in self._looks if self._lines[look[1]] is not line]
+        self._looks = [look for look in self._looks if self._lines[look[2]] is not line]
         heapify(self._looks)
 
     def _add(
@@ -409,14 +375,27 @@ class _Play:
             )
         )
 
-    def _go_on(self, line: _Line, following: datetime | None) -> None:
-        line.slot, line.put_off = following, None
-        line.look_at = None if following is None else jittered(following, line.job.policy, line.job.id)
+    def _go_on(self, line: _Line, decision: Fire | PassOver) -> None:
+        line.slot, line.put_off = decision.next, None
+        line.snoozed_to = None if decision.ends_snooze else line.snoozed_to
+        look_at = decision.next and jittered(decision.next, line.job.policy, line.job.id)
+        line.look_at = _earliest(look_at, line.snoozed_to)
         self._look_again(line)
 
     def _look_again(self, line: _Line) -> None:
         if line.look_at is not None and line.look_at <= self._until:
-            heappush(self._looks, (max(line.look_at, self._start), self._lines.index(line)))
+            look = (max(line.look_at, self._start), line.look_at, self._lines.index(line))
+            heappush(self._looks, look)
+
+
+def _decide(line: _Line, slot: DueSlot, now: datetime) -> Decision:
+    if line.snoozed_to is not None and line.snoozed_to <= now:
+        return fire_snoozed(line.job.trigger, line.snoozed_to, line.slot)
+    return decide(slot, now)
+
+
+def _earliest(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min(filter(None, (one, other)), default=None)
 
 
 def _clocks_change(trigger: Trigger, slot: datetime) -> bool:
@@ -427,7 +406,7 @@ def _clocks_change(trigger: Trigger, slot: datetime) -> bool:
     return (slot - _DAY).astimezone(zone).utcoffset() != (slot + _DAY).astimezone(zone).utcoffset()
 
 
-def _slots_until(job: Job, now: datetime, until: datetime) -> int:
+def slots_until(job: Job, until: datetime) -> int:
     """How many slots a job has until a moment, without visiting them."""
     if job.slot is None:
         return 0

@@ -37,6 +37,8 @@ class PromptFacts:
     """The short name of the model that looks first."""
     guarded: bool = False
     """The job has conditions, which are checked again when the turn starts."""
+    through: bool = False
+    """A user asked for this very run: its answer does not wait."""
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FIELDS}

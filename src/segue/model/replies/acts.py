@@ -42,6 +42,8 @@ class ReplyFacts:
     words: str
     """The user's text."""
     now: int
+    earliest: int
+    """Now, or the slot that was skipped ahead of its time: the next run is not before it."""
     zone: str | None
     """The zone of the session, or that of the settings."""
     least: timedelta
@@ -71,6 +73,8 @@ def takes_controls(job: Job) -> bool:
 
 def decide_act(control: Control, job: Job, facts: ReplyFacts) -> Act | None:
     """Returns what the control does to the job; None: the words are no order to it."""
+    if control.action in (Action.YES, Action.UNDO):  # they answer the question of a budget only
+        return None
     if job.state is JobState.REMOVED:
         return Act(line=OVER)
     if control.action is Action.WHY:
@@ -125,10 +129,10 @@ def _go_on(job: Job, facts: ReplyFacts) -> Act | None:
         if isinstance(job.trigger, At):  # its moment may have passed: the policy decides how late is too late
             active = with_slot(active, job.trigger.moment)
         else:
-            active = with_first_slot(active, facts.now)
+            active = with_first_slot(active, facts.earliest)
     except BadTrigger as error:
         return Act(line=f"{job.name} stays paused: {error}.")
-    return Act(line=f"Resumed: {job.name}.{_next_run(active, facts)}", job=active, undo="stop")
+    return Act(line=f"Resumed: {job.name}.{next_run(active, facts)}", job=active, undo="stop")
 
 
 def _skip(job: Job, facts: ReplyFacts) -> Act:
@@ -137,7 +141,7 @@ def _skip(job: Job, facts: ReplyFacts) -> Act:
     skipped = skipped_slot(job, job.slot, facts.now, reason=f"skipped by the reply ‘{facts.words}’")
     after = replace(job, slot=None if skipped.next is None else to_ms(skipped.next))
     when = _when(to_moment(job.slot), job, facts)
-    line = f"Skipped: {job.name}, {when}.{_next_run(after, facts)}"
+    line = f"Skipped: {job.name}, {when}.{next_run(after, facts)}"
     return Act(line=line, job=_replied(Action.SKIP, job, facts), skipped=skipped)
 
 
@@ -174,11 +178,11 @@ def _make(control: Control, job: Job, facts: ReplyFacts) -> Act:
         check_rhythm(trigger, facts.least, to_moment(facts.now))
         changed = replace(_replied(Action.MAKE, job, facts), trigger=trigger)
         if job.state is JobState.ACTIVE:
-            changed = with_first_slot(changed, facts.now)
+            changed = with_first_slot(changed, facts.now if isinstance(trigger, At) else facts.earliest)
     except (BadTime, BadTrigger) as error:
         sentence = str(error)
         return Act(line=f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.")
-    paused = _paused(job) if job.state is JobState.PAUSED else _next_run(changed, facts)
+    paused = _paused(job) if job.state is JobState.PAUSED else next_run(changed, facts)
     return Act(
         line=f"Changed: {job.name} runs {changed.trigger}.{paused}",
         job=changed,
@@ -197,7 +201,8 @@ def _paused(job: Job) -> str:
     return " It is paused. Say ‘go on’ to resume." if job.state is JobState.PAUSED else ""
 
 
-def _next_run(job: Job, facts: ReplyFacts) -> str:
+def next_run(job: Job, facts: ReplyFacts) -> str:
+    """The sentence that says when the job runs next, if it does."""
     coming = upcoming(job, 1)
     return f" It runs next {_when(coming[0], job, facts)}." if coming else ""
 

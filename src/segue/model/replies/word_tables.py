@@ -22,6 +22,10 @@ class Action(StrEnum):
     MAKE = "make"
     WHY = "why"
     DONE = "done"
+    YES = "yes"
+    """To the question whether to raise a budget."""
+    UNDO = "undo"
+    """Of such a raise."""
 
 
 @record
@@ -61,6 +65,8 @@ ENGLISH = ReplyWords(
             "done|it's done|it is done|that's done|all done|i did it|did it|i have done it|"
             "i've done it|finished|completed|is done|already done|done that|done already"
         ),
+        Action.YES: "yes|yes do|yeah|yep",
+        Action.UNDO: "undo|undo it|undo that|undo this|take it back|take that back",
     },
     snooze=(
         "snooze {span}",
@@ -137,6 +143,11 @@ GERMAN = ReplyWords(
             "erledigt|fertig|ist erledigt|ist fertig|schon erledigt|habe ich gemacht|hab ich gemacht|"
             "hab ich erledigt|habe ich erledigt|gemacht|schon gemacht|ist gemacht|bin fertig|"
             "ich bin fertig|alles erledigt|das ist erledigt|hab's gemacht|abgehakt"
+        ),
+        Action.YES: "ja|jawohl|ja gern|ja gerne|jep",
+        Action.UNDO: (
+            "rückgängig|rückgängig machen|mach es rückgängig|"
+            "mach das rückgängig|nimm es zurück|nimm das zurück|zurücknehmen"
         ),
     },
     snooze=(
@@ -215,6 +226,8 @@ FRENCH = ReplyWords(
             "fait|c'est fait|c'est bon c'est fait|terminé|c'est terminé|fini|c'est fini|déjà fait|"
             "je l'ai fait|c'est déjà fait|voilà c'est fait|tout est fait"
         ),
+        Action.YES: "oui|oui vas-y|ouais",
+        Action.UNDO: "annule|annuler|annule ça|annule-le|défais|défais ça|reviens en arrière",
     },
     snooze=(
         "plus tard {span}",
@@ -283,6 +296,8 @@ SPANISH = ReplyWords(
             "hecho|listo|ya está|ya está hecho|está hecho|terminado|ya terminé|ya lo hice|lo hice|"
             "ya hecho|completado|acabado|todo listo|está listo"
         ),
+        Action.YES: "sí|sí claro|claro que sí",
+        Action.UNDO: "deshacer|deshaz|deshazlo|deshaz eso|anúlalo",
     },
     snooze=(
         "más tarde {span}",
@@ -345,6 +360,8 @@ RUSSIAN = ReplyWords(
             "готово|сделано|сделал|сделала|уже сделал|уже сделала|уже сделано|выполнено|уже готово|"
             "всё готово|я сделал|я сделала|всё сделано|закончил|закончила|исполнено"
         ),
+        Action.YES: "да|да давай|ага",
+        Action.UNDO: "отмени это|отменить|отмени|верни|верни назад|верни как было",
     },
     snooze=(
         "позже {span}",
@@ -403,6 +420,8 @@ CHINESE = ReplyWords(
         Action.DONE: (
             "完成|完成了|已完成|已经完成|已经完成了|做完了|做好了|搞定|搞定了|办好了|办完了|好了做完了|弄好了"
         ),
+        Action.YES: "是|是的|好|好的|可以|行",
+        Action.UNDO: "撤销|撤回|撤销吧|撤回吧|还原",
     },
     snooze=(
         "推迟{span}",

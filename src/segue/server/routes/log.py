@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from segue.errors import BadTrigger
 from segue.kernel.api.export import ExportFormat
 from segue.memory.message_search import LAST_POSITION, LONGEST_QUERY
+from segue.model.conditions.spoken_conditions import split_condition
 from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
@@ -160,22 +161,29 @@ async def find_time(
     from segue.times.reader.finder import find  # loads large tables that most processes never need
 
     now, zone = to_moment(request.kernel.clock.ms()), timezone or request.kernel.sessions.zone_in(None)
-    result = find(text, now=now.astimezone(find_zone(zone) if zone else UTC), zone=zone)
+    sentence, unless = split_condition(text)
+    result = find(sentence, now=now.astimezone(find_zone(zone) if zone else UTC), zone=zone)
     if result.when is None:
         return common.FoundTimeOut(
-            when=None, verdict=result.verdict.value, readings=list(result.readings), unread=result.unread
+            when=None,
+            verdict=result.verdict.value,
+            readings=list(result.readings),
+            unread=result.unread,
+            unless=unless,
         )
     try:
         moments = await _moments(request, result.when, now, days)
     except BadTrigger:  # a cron line that never fires
-        return common.FoundTimeOut(when=None, verdict="not_read", readings=[], unread=result.phrase)
+        return common.FoundTimeOut(
+            when=None, verdict="not_read", readings=[], unread=result.phrase, unless=unless
+        )
     when = common.WhenOut(
         phrase=result.phrase,
         repeats=not isinstance(result.when, Moment),
         passed=result.passed,
         next=[views.moment(round(moment.timestamp() * 1000)) for moment in moments],
     )
-    return common.FoundTimeOut(when=when, verdict="read", readings=[], unread="")
+    return common.FoundTimeOut(when=when, verdict="read", readings=[], unread="", unless=unless)
 
 
 async def _moments(

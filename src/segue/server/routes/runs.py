@@ -1,13 +1,14 @@
-"""Routes of runs: each slot of a job and its outcome."""
+"""Routes of runs: each slot of a job and its outcome, and what the runs of a session used."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
+from segue.model.cost.usage_days import MOST_USAGE_DAYS
 from segue.server.error_responses import responses
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
-from segue.server.routes.sessions import KeyInPath
+from segue.server.routes.sessions import KeyInPath, ZoneInQuery
 from segue.server.schemas import runs as schemas
 from segue.server.schemas import views
 
@@ -29,6 +30,20 @@ async def list_session_runs(
         runs=[views.run(run, key) for run in page],
         next_cursor=encode_cursor(page[-1].page_start) if len(found) > limit else None,
     )
+
+
+@router.get("/sessions/{key}/usage", summary="Get a session's usage")
+async def get_usage(
+    key: KeyInPath,
+    request: AuthenticatedRequest,
+    days: Annotated[
+        int, Query(ge=1, le=MOST_USAGE_DAYS, description="How many days; today is the last of them.")
+    ] = 30,
+    timezone: ZoneInQuery = None,
+) -> schemas.UsageOut:
+    """Sum the runs, tokens and cost of the last days, by day and job. An unknown price is not guessed."""
+    found = await request.kernel.runs.usage(key, days=days, timezone=timezone, owner=request.owner)
+    return schemas.usage_out(found, key)
 
 
 @router.get("/runs/{run_id}", summary="Get a run")

@@ -5,17 +5,27 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.errors import SessionHasJobs
+from segue.kernel.api.quiet import NO_PUSH
+from segue.model.cost.budget import Budget
 from segue.model.records import Job
 from segue.model.text_checks import MAX_KEY
 from segue.server.error_responses import Refused, responses
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
-from segue.server.schemas import common, views
+from segue.server.schemas import common, quiet, views
 from segue.server.schemas.memory import policy_of
 from segue.server.schemas.push import MarkRead, Unread
 
 router = APIRouter(route_class=AuthenticatedRoute, tags=["Sessions"], responses=responses(400, 401, 403, 422))
 
+ZoneInQuery: TypeAlias = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="The IANA zone whose days are counted. Default: that of the session.",
+        examples=["Europe/Berlin"],
+    ),
+]
 KeyInPath: TypeAlias = Annotated[
     str,
     Path(
@@ -88,12 +98,23 @@ async def get_session(key: KeyInPath, request: AuthenticatedRequest) -> common.S
 @router.patch("/sessions/{key}", summary="Change a session", responses=responses(404, 413))
 async def change_session(
     key: KeyInPath, body: common.ChangeSession, request: AuthenticatedRequest
-) -> common.SessionOut:
-    changes = body.model_dump(exclude_unset=True)
+) -> common.ChangedSessionOut:
+    changes = quiet.given(body.model_dump(exclude_unset=True, by_alias=True))
     if "metadata" in changes:
         changes["metadata"] = changes["metadata"] or {}
-    changed = await request.kernel.sessions.update(key, owner=request.owner, **changes)
-    return views.session(await request.kernel.sessions.overview_of(changed.id))
+    if body.budget is not None:
+        changes["budget"] = Budget.from_json(body.budget.to_json())
+    sessions = request.kernel.sessions
+    changed = await sessions.update(key, owner=request.owner, **changes)
+    shown = views.session(await sessions.overview_of(changed.id))
+    unsent = changes.get("digest") is not None and not sessions.has_push(changed)
+    return common.ChangedSessionOut(**shown.model_dump(by_alias=True), notice=NO_PUSH if unsent else None)
+
+
+@router.post("/sessions/{key}/held/send", summary="Send what waits", responses=responses(404))
+async def send_held(key: KeyInPath, request: AuthenticatedRequest) -> common.HeldSentOut:
+    """Send the answers that wait for the end of quiet hours or for a digest now, as one message."""
+    return common.HeldSentOut(sent=await request.kernel.sessions.send_held(key, owner=request.owner))
 
 
 @router.post("/sessions/{key}/read", summary="Mark messages as read", responses=responses(404, 413))

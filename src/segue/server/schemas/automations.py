@@ -16,6 +16,7 @@ from segue.model.schedule import local, read_trigger, upcoming, zone_of
 from segue.model.states import JobState
 from segue.model.text_checks import MAX_NAME
 from segue.server.schemas.body import Body
+from segue.server.schemas.budgets import BudgetIn, Count
 from segue.server.schemas.common import Moment, Name, NonBlankText, TimesZone
 from segue.server.schemas.views import maybe_moment, moment
 from segue.times.clock import to_moment
@@ -27,8 +28,6 @@ _NEXT_RUNS = 3
 Mode: TypeAlias = Literal["turn", "check", "say"]
 ViewName: TypeAlias = Literal["full", "since_last_run", "tail", "summary"]
 Seconds: TypeAlias = Annotated[float, Field(strict=True)]
-Dollars: TypeAlias = Annotated[float, Field(strict=True)]
-Count: TypeAlias = Annotated[int, Field(strict=True)]
 
 
 class AtSchedule(Body):
@@ -94,19 +93,6 @@ Schedule: TypeAlias = Annotated[
 ]
 
 
-class BudgetIn(Body):
-    """At most so much in each period: one of `usd`, `tokens` and `runs`. Only scheduled runs draw on it."""
-
-    usd: Dollars | None = None
-    tokens: Count | None = None
-    runs: Count | None = None
-    per: Literal["day", "week", "month"]
-    over: Literal["skip", "pause", "ask"] = "skip"
-
-    def to_json(self) -> dict[str, Any]:
-        return self.model_dump(exclude_none=True)
-
-
 class PolicyIn(Body):
     """An omitted field keeps its value, or has its default in a new automation."""
 
@@ -134,6 +120,14 @@ class PolicyIn(Body):
     )
     renew_after: Count | None = Field(
         None, description="After this many runs without an answer, it asks whether to go on and is paused."
+    )
+    quiet: Literal["defer", "skip", "hold", "through"] | None = Field(
+        None,
+        description="In quiet hours: run once when they end, skip, hold the answer back, or run as always. "
+        "Default: `skip` for mode `check`, `through` for a single moment, otherwise `defer`.",
+    )
+    tell: Literal["now", "digest"] | None = Field(
+        None, description="When its answers are sent: at once, or with the digest of the session."
     )
 
 
@@ -194,6 +188,10 @@ class JobStateOut(BaseModel):
     last_error: str | None
     pending: bool = Field(description="A run is queued or running.")
     consecutive_failures: int
+    unmet: str | None = Field(
+        description="Why its conditions rule out the next slot if nothing more is said. It begins with "
+        "`unless: ` if something was said or done, with `only if ` if something is missing."
+    )
 
 
 class JobOut(BaseModel):
@@ -271,7 +269,7 @@ def schedule_out(trigger: Trigger) -> dict[str, JsonValue]:
             return {**trigger.to_json()}
 
 
-def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> JobOut:
+def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None, unmet: str | None) -> JobOut:
     slots = upcoming(job, _NEXT_RUNS)
     display_zone = zone_of(job.trigger, zone)
     return JobOut(
@@ -298,6 +296,7 @@ def job_out(job: Job, session_key: str, *, pending: bool, zone: str | None) -> J
             last_error=job.policy.unreadable or job.last_error,
             pending=pending,
             consecutive_failures=job.failures,
+            unmet=unmet,
         ),
     )
 
@@ -328,6 +327,7 @@ async def jobs_out(kernel: Kernel, jobs: Collection[Job], *known: Session) -> li
             sessions[job.session_id].key,
             pending=job.id in pending,
             zone=kernel.sessions.zone_in(sessions[job.session_id]),
+            unmet=await kernel.jobs.unmet(job, sessions[job.session_id]),
         )
         for job in jobs
     ]

@@ -21,7 +21,9 @@ from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
 from segue.server.schemas.body import Body
+from segue.server.schemas.budgets import BudgetIn
 from segue.server.schemas.files import PartOut, Sent, WithParts
+from segue.server.schemas.quiet import DigestIn, DigestOut, QuietIn, QuietOut
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
@@ -117,7 +119,14 @@ class ChangeSession(Body):
         examples=["CN"],
         description="The day set that words such as `every workday at 9` mean here.",
     )
+    budget: BudgetIn | None = Field(
+        None, description="What all scheduled runs of the session may use in a period."
+    )
     when_busy: Busy | None = None
+    quiet: QuietIn | None = Field(
+        None, description="Quiet hours. Null: there are none, whatever the settings say."
+    )
+    digest: DigestIn | None = Field(None, description="When answers that jobs collect are sent.")
     metadata: Metadata | None = None
     auto_commit_policy: ChangeAutoCommitPolicy | None = None
 
@@ -219,7 +228,10 @@ class FoundTimeOut(BaseModel):
     when: WhenOut | None = Field(description="Null unless the verdict is `read`.")
     verdict: Literal["read", "ambiguous", "not_read"]
     readings: list[str] = Field(description="The possible meanings of an ambiguous time, as text for users.")
-    unread: str = Field(description="The words of time that were not read. X")
+    unread: str = Field(description="The words of time that were not read.")
+    unless: Literal["answered", "done"] | None = Field(
+        description="The condition that the sentence names: `unless I have answered`, `until done`."
+    )
 
 
 class LogOut(BaseModel):
@@ -259,6 +271,9 @@ class SessionOut(BaseModel):
     title: str | None = Field(description="The given title, or the first line of the first message.")
     timezone: str | None
     days: str | None = Field(description="The day set that words about working days mean here.")
+    budget: dict[str, JsonValue] | None = Field(
+        description="What its scheduled runs may use in a period.", examples=[{"usd": 5, "per": "month"}]
+    )
     account: str
     user: str
     created_at: Moment = Field(examples=[_MOMENT])
@@ -282,10 +297,24 @@ class SessionOut(BaseModel):
     waiting_until: Moment | None = Field(
         description="Set while the agent waits for the user's answer: scheduled turns are held until then."
     )
+    quiet: QuietOut | None = Field(description="Its quiet hours, or those of the settings.")
+    quiet_until: Moment | None = Field(description="Set during quiet hours: when they end.")
+    digest: DigestOut | None = Field(description="When answers that jobs collect are sent.")
+    held: int = Field(description="Answers that wait to be sent.")
     recall: RecallOut | None = Field(description="The pending recall, or the running one, or null.")
     automation_count: int
     when_busy: Busy | None
     metadata: dict[str, JsonValue]
+
+
+class ChangedSessionOut(SessionOut):
+    notice: str | None = Field(
+        None, description="What the change does not do, such as a digest without effect."
+    )
+
+
+class HeldSentOut(BaseModel):
+    sent: int = Field(description="Number of answers that waited and are sent now.")
 
 
 class SessionsOut(BaseModel):
@@ -339,6 +368,9 @@ class MessageOut(BaseModel):
     archived: bool
     delivery: Literal["sent", "failed", "unknown"] | None = Field(
         description="Delivery of an answer through a channel; null until it is decided, or if none is needed."
+    )
+    held_until: Moment | None = Field(
+        description="Of an answer that waits for the end of quiet hours or for a digest: when it is sent."
     )
     outcome: str | None = Field(description="Of an answer: how its turn ended.", examples=["ok"])
     undelivered: UndeliveredOut | None = Field(

@@ -1,13 +1,16 @@
-"""Schemas of forecasts and dry runs, and conversions from them."""
+"""Schemas of forecasts, dry runs and what budgets have left, and conversions to them."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 from pydantic import BaseModel, Field, JsonValue
 
+from segue.kernel.api.cost.budgets import BudgetNow, SessionBudget
 from segue.kernel.api.cost.forecasts import Preview
+from segue.model.cost.budget import BudgetUnit
 from segue.model.cost.forecast import Forecast, JobForecast
-from segue.model.cost.past_runs import Spread
+from segue.model.cost.forecast_days import forecast_days
+from segue.model.cost.past_runs import MICROS, Spread
 from segue.model.schedule import local, zone_of
 from segue.server.schemas.automations import schedule_out
 from segue.server.schemas.common import Moment
@@ -57,13 +60,23 @@ class ForecastSlotOut(BaseModel):
     )
 
 
+class ForecastDayOut(BaseModel):
+    date: str
+    runs: int
+    jobs: dict[str, int] = Field(description="The runs by job id; only jobs that run on this day.")
+
+
 class ForecastOut(BaseModel):
     session_key: str
     start: Moment
     end: Moment
     total: ExpectedOut
     jobs: list[JobForecastOut]
-    slots: list[ForecastSlotOut]
+    slots: list[ForecastSlotOut] = Field(description="Empty also if the request says `slots=false`.")
+    days: list[ForecastDayOut] = Field(
+        description="All days of `timezone`, the first and the last in part. Their runs are those of `jobs`."
+    )
+    timezone: str
     listed: bool = Field(description="False: there are more than 5,000 slots. They are counted, not listed.")
 
 
@@ -81,7 +94,15 @@ class DryRunOut(BaseModel):
     detail: list[str] = Field(description="Warnings.")
 
 
-def forecast_out(found: Forecast, session_key: str, zone: str | None) -> ForecastOut:
+def forecast_out(
+    found: Forecast,
+    session_key: str,
+    zone: str | None,
+    *,
+    days_of: str | None = None,
+    with_slots: bool = True,
+) -> ForecastOut:
+    """`days_of`: the zone whose days are counted; by default that of the session."""
     zones = {each.job.id: zone_of(each.job.trigger, zone) for each in found.jobs}
     return ForecastOut(
         session_key=session_key,
@@ -105,8 +126,13 @@ def forecast_out(found: Forecast, session_key: str, zone: str | None) -> Forecas
                 count=each.count,
                 collides_with=each.collides_with,
             )
-            for each in found.slots
+            for each in (found.slots if with_slots else ())
         ],
+        days=[
+            ForecastDayOut(date=each.day.isoformat(), runs=each.runs, jobs=dict(each.jobs))
+            for each in forecast_days(found, days_of or zone or "UTC")
+        ],
+        timezone=days_of or zone or "UTC",
         listed=found.listed,
     )
 
@@ -148,3 +174,54 @@ def dry_run_out(preview: Preview, zone: str | None) -> DryRunOut:
         context_tokens=preview.context_tokens,
         detail=list(preview.warnings),
     )
+
+
+class AmountsOut(BaseModel):
+    """A budget in its current period. All amounts are null if there is no budget."""
+
+    unit: Literal["usd", "tokens", "runs"] | None
+    limit: float | None
+    spent: float | None = Field(description="By runs that have ended, less what was raised.")
+    reserved: float | None = Field(description="By runs that have not ended.")
+    left: float | None
+    per: Literal["day", "week", "month"] | None
+    over: Literal["skip", "pause", "ask"] | None
+    resets_at: Moment | None
+
+
+class JobBudgetOut(AmountsOut):
+    job_id: str
+    name: str
+
+
+class SessionBudgetOut(AmountsOut):
+    session_key: str
+    jobs: list[JobBudgetOut] = Field(description="Those of its jobs that have a budget.")
+
+
+def session_budget_out(found: SessionBudget, session_key: str) -> SessionBudgetOut:
+    jobs = [
+        JobBudgetOut(job_id=each.job_id, name=each.name, **_amounts(each.now).model_dump())
+        for each in found.jobs
+    ]
+    return SessionBudgetOut(session_key=session_key, jobs=jobs, **_amounts(found.own).model_dump())
+
+
+def _amounts(now: BudgetNow | None) -> AmountsOut:
+    if now is None:
+        return AmountsOut(**dict.fromkeys(AmountsOut.model_fields))
+    spent, reserved, left = _in_unit(now.budget.unit, (now.spent, now.reserved, now.left))
+    return AmountsOut(
+        unit=cast(Literal["usd"], str(now.budget.unit)),
+        limit=now.budget.limit,
+        spent=spent,
+        reserved=reserved,
+        left=left,
+        per=cast(Literal["day"], str(now.budget.per)),
+        over=cast(Literal["skip"], str(now.budget.over)),
+        resets_at=now.resets_at.isoformat(),
+    )
+
+
+def _in_unit(unit: BudgetUnit, amounts: Sequence[int]) -> list[float]:
+    return [amount / MICROS if unit is BudgetUnit.USD else amount for amount in amounts]

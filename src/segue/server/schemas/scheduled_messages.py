@@ -79,6 +79,8 @@ class DeliveryOut(BaseModel):
         description="The channel's id of the message; without a channel, Segue's id of the message."
     )
     error: str | None
+    held_until: Moment | None = Field(description="Set while it collects answers: when it is sent.")
+    joins: str | None = Field(description="The delivery that carries it: answers that are sent together.")
 
 
 class DeliveriesOut(BaseModel):
@@ -98,6 +100,8 @@ def delivery(record: Delivery) -> DeliveryOut:
         sent_at=maybe_moment(record.sent_at),
         sent_message_id=record.sent_message_id,
         error=record.error,
+        held_until=maybe_moment(record.held_until),
+        joins=record.joins,
     )
 
 

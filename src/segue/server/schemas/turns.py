@@ -40,7 +40,7 @@ class TurnsOut(BaseModel):
 
 
 class ControlOut(BaseModel):
-    action: Literal["stop", "go_on", "skip", "snooze", "make", "why", "done", "which"] = Field(
+    action: Literal["stop", "go_on", "skip", "snooze", "make", "why", "done", "yes", "undo", "which"] = Field(
         description="`which`: two jobs spoke and none was quoted, so nothing was done."
     )
     job_id: str | None

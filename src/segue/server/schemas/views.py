@@ -22,6 +22,7 @@ from segue.server.schemas.common import (
     Upcoming,
 )
 from segue.server.schemas.files import parts_out
+from segue.server.schemas.quiet import DigestOut, QuietOut
 from segue.server.schemas.runs import PromptRefOut, RunOut
 from segue.server.schemas.turns import ControlDone, ControlOut, TurnOut
 from segue.times.clock import to_moment
@@ -48,6 +49,7 @@ def session(overview: Overview) -> SessionOut:
         title=record.title,
         timezone=record.timezone,
         days=overview.days,
+        budget=None if overview.budget is None else overview.budget.to_json(),
         account=record.owner.account,
         user=record.owner.user,
         created_at=moment(record.created_at),
@@ -67,6 +69,10 @@ def session(overview: Overview) -> SessionOut:
         state="idle" if record.holder is None else "running",
         queued=overview.queued,
         waiting_until=maybe_moment(record.waiting_until),
+        quiet=QuietOut(**overview.quiet) if overview.quiet else None,
+        quiet_until=maybe_moment(overview.quiet_until),
+        digest=DigestOut(**overview.digest) if overview.digest else None,
+        held=record.held,
         recall=None if overview.recall is None else recall(overview.recall, record.key),
         automation_count=overview.cron_jobs,
         when_busy=cast(Any, record.when_busy),
@@ -113,6 +119,7 @@ def message(record: Message, session_id: str, *, html: str, archived_seq: int = 
         metadata=_trigger_fields(record),
         archived=record.seq <= archived_seq,
         delivery=cast(Any, record.delivery),
+        held_until=maybe_moment(record.held_until),
         outcome=record.outcome,
         undelivered=UndeliveredOut(**record.undelivered) if record.undelivered else None,
         replaces=record.replaces,

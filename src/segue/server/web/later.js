@@ -2,8 +2,10 @@
 
 import "./elements/segue-delete.js";
 import "./elements/segue-files.js";
+import "./elements/segue-held.js";
 import "./elements/segue-hint.js";
 import "./elements/segue-login.js";
+import "./elements/segue-moon.js";
 import "./elements/segue-notify.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";

@@ -16,16 +16,20 @@ from typing import Any
 from segue.errors import BadPolicy, SegueError
 from segue.model.action import Action, action_from_json
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived
+from segue.model.conditions.check import UserMessage
 from segue.model.cost.budget import Budget, Estimate
 from segue.model.files import File, files_from_json
 from segue.model.policy import Policy
 from segue.model.prompts import PromptFacts, prompt_facts_from_json
+from segue.model.quiet.digest import Digest
+from segue.model.quiet.hours import QuietHours, stored_hours
 from segue.model.records import Event, Job, Owner, PushSubscription, Session, Source, Turn
 from segue.model.replies.last_reply import LastReply, last_reply_from_json
 from segue.model.states import JobKind, JobState, Outcome, TurnState
 from segue.model.text_checks import clean
 from segue.store import queries
 from segue.store.database import Row
+from segue.times.clock import to_moment
 from segue.times.trigger import Trigger, stored_json, trigger_from_stored
 
 _log = logging.getLogger(__name__)
@@ -74,7 +78,7 @@ _MOST_TEXTS = 4096
 
 SESSION = columns(
     "id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, "
-    "last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until"
+    "last_message_at, last_seq, unarmed, ready_at, holder, fence, waiting_until, quiet, digest, held"
 )
 """Followed by the columns of `_LIVE`."""
 TURN = columns(
@@ -183,6 +187,17 @@ def budget_of(text: str | None) -> Budget | None:
     return Budget.from_json(json.loads(text)) if text else None
 
 
+@lru_cache(256)
+def quiet_of(text: str | None) -> QuietHours | None:
+    """The quiet hours of a session; None: those of the settings. Raises `BadSetting`."""
+    return stored_hours(json.loads(text)) if text else None
+
+
+@lru_cache(256)
+def digest_of(text: str | None) -> Digest | None:
+    return Digest.from_json(json.loads(text)) if text else None
+
+
 def reply_text(reply: LastReply | None) -> str | None:
     return None if reply is None else clean(_encode(reply.to_json()))
 
@@ -237,6 +252,10 @@ def event(row: Row) -> Event:
     return Event(**{**fields, "source": source_of(fields["source"]), "body": from_text(fields["body"])})
 
 
+def user_message(row: Row) -> UserMessage:
+    return UserMessage(to_moment(row["at"]), row["content"], row["seq"])
+
+
 def file(row: Row) -> File:
     return File(id=row["id"], name=row["name"], media_type=row["media_type"], size=row["size"])
 
@@ -258,9 +277,8 @@ def event_with_replacement(row: Row) -> Event:
 def event_with_delivery(row: Row) -> Event:
     """As above; an answer that was delivered also has the state of its delivery in its body."""
     plain = event_with_replacement(row)
-    if row["delivery"] is None:
-        return plain
-    return replace(plain, body={**plain.body, "delivery": row["delivery"]})
+    told = {name: row[name] for name in ("delivery", "held_until") if row[name] is not None}
+    return replace(plain, body={**plain.body, **told}) if told else plain
 
 
 def event_params(event: Event) -> dict[str, str | int | None]:

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 
 from segue.model.action import Ask, Say
+from segue.model.cost.budget import Budget
 from segue.model.prompts import PromptRef, RenderedPrompt, kept, render
 from segue.model.records import Delivery, Overview, Recall, Run, ScheduledMessage
 from segue.model.states import CallType, DeliveryState, JobState, message_status, recall_status
@@ -29,7 +30,15 @@ def overview(row: Row) -> Overview:
         upcoming_at=row["upcoming_at"],
         upcoming_name=row["upcoming_name"],
         days=row["day_set"],
+        budget=_budget(row["budget"]),
     )
+
+
+def _budget(text: str | None) -> Budget | None:
+    try:
+        return rows.budget_of(text)
+    except rows.UNREADABLE:
+        return None
 
 
 _RECALL_FIELDS = rows.columns(

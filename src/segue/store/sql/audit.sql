@@ -44,7 +44,7 @@ JOIN sessions ON sessions.id = turns.session_id
 WHERE turns.state = 'queued' AND turns.run_id IS NOT NULL AND turns.not_before < sessions.waiting_until;
 
 -- name: queued_and_never_ready
--- A lane may be ready later than its turns only if one of them crashed twice and was postponed.
+-- A lane may be ready later than its turns only if one of them crashed twice and was postponed, or waits for its model.
 SELECT turns.id, turns.session_id
 FROM turns
 JOIN sessions ON sessions.id = turns.session_id
@@ -54,7 +54,8 @@ WHERE turns.state = 'queued' AND sessions.holder IS NULL
            AND NOT EXISTS (
                SELECT 1 FROM turns AS suspect
                WHERE suspect.session_id = sessions.id AND suspect.state = 'queued' AND suspect.crashes = 2
-           )));
+           )
+           AND NOT EXISTS (SELECT 1 FROM model_waits WHERE model_waits.session_id = sessions.id)));
 
 -- name: ready_and_nothing_queued
 SELECT sessions.id, sessions.ready_at
@@ -129,6 +130,32 @@ WHERE turns.finished_at IS NOT NULL AND turns.started_at IS NOT NULL AND turns.c
   AND (SELECT COUNT(*) FROM events
        WHERE events.session_id = turns.session_id AND events.turn_id = turns.id AND events.role = 'assistant'
          AND events.type = 'stream_end') <> 1;
+
+-- name: held_by_nothing
+-- An answer that waits is carried by a delivery of its session that was not sent.
+SELECT answers.id, answers.joins
+FROM deliveries AS answers
+WHERE answers.joins IS NOT NULL AND answers.state = 'pending'
+  AND NOT EXISTS (
+      SELECT 1 FROM deliveries AS carriers
+      WHERE carriers.id = answers.joins AND carriers.session_id = answers.session_id AND carriers.state = 'pending'
+        AND carriers.joins IS NULL
+  );
+
+-- name: wrong_carried
+SELECT carriers.id, carriers.carries
+FROM deliveries AS carriers
+WHERE (carriers.carries > 0 OR carriers.held_until IS NOT NULL) AND carriers.state = 'pending'
+  AND carriers.carries <> (SELECT COUNT(*) FROM deliveries AS answers WHERE answers.joins = carriers.id);
+
+-- name: wrong_held
+SELECT sessions.id, sessions.held
+FROM sessions
+WHERE sessions.held <> (
+    SELECT COUNT(*)
+    FROM deliveries
+    WHERE deliveries.session_id = sessions.id AND deliveries.joins IS NOT NULL AND deliveries.state = 'pending'
+);
 
 -- name: open_reservation_without_an_open_run
 SELECT reservations.run_id AS id, reservations.job_id

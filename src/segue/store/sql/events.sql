@@ -28,6 +28,7 @@ LIMIT :limit;
 -- name: messages_after
 SELECT /*columns event*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery,
+       (SELECT held_until FROM held_answers WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS held_until,
        (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
 WHERE session_id = :session_id AND seq > :after AND role IS NOT NULL
@@ -47,6 +48,7 @@ LIMIT :limit;
 -- The events shown to a reader of the conversation: messages, tool calls, questions and the queue.
 SELECT /*columns event*/,
        (SELECT told_as FROM deliveries_told WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS delivery,
+       (SELECT held_until FROM held_answers WHERE turn_id = events.turn_id AND events.type = 'stream_end') AS held_until,
        (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
 WHERE session_id = :session_id AND seq < :before

@@ -8,6 +8,19 @@
 id, session_id, account, kind, name, state, state_reason, protected, trigger, action, policy, slot, next_at,
 revision, run_count, failures, last_run_at, last_outcome, last_error, created_at, updated_at, replied
 
+-- columns: facts
+-- Of the session of a due job, and in unified mode of the common session that its turn runs in.
+heard_at, session_zone, session_quiet, lane_busy, waiting_until, runs_queued, runs_running,
+(SELECT budget FROM session_budgets WHERE session_budgets.session_id = jobs_with_facts.session_id) AS session_budget,
+(SELECT quiet
+ FROM common_sessions
+ WHERE :unified = 1 AND chat_id = jobs_with_facts.session_id AND jobs_with_facts.kind IN ('cron', 'recall')
+) AS common_quiet,
+(SELECT timezone
+ FROM common_sessions
+ WHERE :unified = 1 AND chat_id = jobs_with_facts.session_id AND jobs_with_facts.kind IN ('cron', 'recall')
+) AS common_zone
+
 -- name: create
 INSERT INTO jobs (id, session_id, account, kind, name, state, protected, trigger_kind, trigger, action, policy,
                   slot, next_at, created_at, updated_at)
@@ -89,8 +102,7 @@ ORDER BY id;
 
 -- name: due
 SELECT /*columns job*/,
-       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running,
-       (SELECT budget FROM session_budgets WHERE session_budgets.session_id = jobs_with_facts.session_id) AS session_budget
+       /*columns facts*/
 FROM jobs_with_facts
 WHERE next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
@@ -98,8 +110,7 @@ LIMIT :limit;
 
 -- name: due_of_account
 SELECT /*columns job*/,
-       heard_at, session_zone, lane_busy, waiting_until, runs_queued, runs_running,
-       (SELECT budget FROM session_budgets WHERE session_budgets.session_id = jobs_with_facts.session_id) AS session_budget
+       /*columns facts*/
 FROM jobs_with_facts
 WHERE account = :account AND next_at >= :since AND next_at <= :now AND next_at IS NOT NULL
 ORDER BY next_at
@@ -166,6 +177,14 @@ SET next_at = :now, revision = revision + 1
 WHERE session_id = :session_id AND state = 'active' AND slot <= :now AND next_at > :now
   AND (state_reason LIKE 'unless: %' OR state_reason LIKE 'only if %');
 
+-- name: look_after_quiet
+-- The quiet hours of a session were changed: jobs of its owner that wait for their end are looked at again.
+UPDATE jobs
+SET next_at = :now, revision = revision + 1
+WHERE session_id IN (SELECT session_id FROM activity WHERE account = :account AND user_id = :user_id)
+  AND COALESCE(state, '') = 'active' AND slot <= :now AND COALESCE(next_at, 0) > :now
+  AND state_reason LIKE 'quiet hours until %';
+
 -- name: unarmed_of_session
 SELECT /*columns job*/
 FROM jobs_told
@@ -194,16 +213,18 @@ SET state = 'paused', state_reason = :reason, slot = NULL, next_at = NULL, revis
 WHERE id = :id AND state = 'active'
 RETURNING id;
 
+-- name: end_of_window
+-- As `runs.end_of_window`.
+SELECT created_at AS until
+FROM jobs
+WHERE state IN ('ended', 'removed') AND created_at >= :since AND created_at < :before
+ORDER BY created_at
+LIMIT 1 OFFSET :rows;
+
 -- name: prune
 -- Deletes ended jobs that have no run left; the newest runs are kept, so most jobs stay. Selected by created_at,
 -- which never changes: with an index on updated_at, every run would have to update the table's indexes.
 DELETE FROM jobs
-WHERE id IN (
-    SELECT jobs.id
-    FROM jobs
-    WHERE jobs.state IN ('ended', 'removed') AND jobs.created_at < :before AND jobs.updated_at < :before
-      AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.job_id = jobs.id)
-    ORDER BY jobs.created_at
-    LIMIT :limit
-)
+WHERE state IN ('ended', 'removed') AND created_at >= :since AND created_at < :until AND updated_at < :before
+  AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.job_id = jobs.id)
 RETURNING id;

@@ -102,22 +102,31 @@ WHERE account = :account AND user_id = :user_id
 ORDER BY memory_id, term;
 
 -- name: neighbours
--- The passages right before and after each of these passages in its session.
+-- The passages right before and after each of these passages in its session. PostgreSQL compares them as rows:
+-- with one equation a column it would read and sort all passages of the owner while there are no statistics.
 SELECT memories.id,
-       (SELECT earlier.id
-        FROM memories AS earlier
-        WHERE earlier.account = :account AND earlier.user_id = :user_id
-          AND earlier.session_id = memories.session_id AND earlier.source_seq < memories.source_seq
-          AND earlier.kind = 'passage' AND earlier.forgotten_at IS NULL
-        ORDER BY earlier.source_seq DESC
-        LIMIT 1) AS before_id,
-       (SELECT later.id
-        FROM memories AS later
-        WHERE later.account = :account AND later.user_id = :user_id
-          AND later.session_id = memories.session_id AND later.source_seq > memories.source_seq
-          AND later.kind = 'passage' AND later.forgotten_at IS NULL
-        ORDER BY later.source_seq
-        LIMIT 1) AS after_id
+       (SELECT nearest.id
+        FROM (SELECT earlier.id, earlier.session_id
+              FROM memories AS earlier
+              WHERE /*pg (earlier.account, earlier.user_id, earlier.session_id, earlier.source_seq)
+                    < (:account, :user_id, memories.session_id, memories.source_seq) *//*lite
+                    earlier.account = :account AND earlier.user_id = :user_id AND earlier.session_id = memories.session_id
+                    AND earlier.source_seq < memories.source_seq */
+                AND earlier.kind = 'passage' AND earlier.forgotten_at IS NULL
+              ORDER BY earlier.account DESC, earlier.user_id DESC, earlier.session_id DESC, earlier.source_seq DESC
+              LIMIT 1) AS nearest
+        WHERE nearest.session_id = memories.session_id) AS before_id,
+       (SELECT nearest.id
+        FROM (SELECT later.id, later.session_id
+              FROM memories AS later
+              WHERE /*pg (later.account, later.user_id, later.session_id, later.source_seq)
+                    > (:account, :user_id, memories.session_id, memories.source_seq) *//*lite
+                    later.account = :account AND later.user_id = :user_id AND later.session_id = memories.session_id
+                    AND later.source_seq > memories.source_seq */
+                AND later.kind = 'passage' AND later.forgotten_at IS NULL
+              ORDER BY later.account, later.user_id, later.session_id, later.source_seq
+              LIMIT 1) AS nearest
+        WHERE nearest.session_id = memories.session_id) AS after_id
 FROM memories
 WHERE memories.id /*pg = ANY (ARRAY(SELECT json_array_elements_text(CAST(:ids AS JSON)))) *//*lite IN (SELECT value FROM json_each(:ids)) */
   AND COALESCE(memories.account = :account AND memories.user_id = :user_id AND memories.kind = 'passage', FALSE);

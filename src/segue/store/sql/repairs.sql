@@ -93,6 +93,39 @@ WHERE id = :id AND outcome IS NULL
   AND EXISTS (SELECT 1 FROM deliveries WHERE deliveries.id = runs.delivery_id AND deliveries.state <> 'pending')
 RETURNING id;
 
+-- name: send_alone
+-- An answer that waits for a delivery that is missing or over is sent by itself.
+UPDATE deliveries
+SET joins = NULL
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND joins IS NOT NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM deliveries AS carriers
+      WHERE carriers.id = deliveries.joins AND carriers.session_id = deliveries.session_id
+        AND COALESCE(carriers.state, '') = 'pending' AND carriers.joins IS NULL
+  )
+RETURNING session_id AS id;
+
+-- name: recount_carried
+UPDATE deliveries
+SET carries = (SELECT COUNT(*) FROM deliveries AS answers WHERE answers.joins = deliveries.id)
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND joins IS NULL
+  AND carries <> (SELECT COUNT(*) FROM deliveries AS answers WHERE answers.joins = deliveries.id)
+RETURNING id;
+
+-- name: recount_held
+UPDATE sessions
+SET held = (
+        SELECT COUNT(*)
+        FROM deliveries
+        WHERE deliveries.session_id = sessions.id AND COALESCE(deliveries.joins, '') <> '' AND deliveries.state = 'pending'
+    )
+WHERE id = :id AND held <> (
+        SELECT COUNT(*)
+        FROM deliveries
+        WHERE deliveries.session_id = sessions.id AND COALESCE(deliveries.joins, '') <> '' AND deliveries.state = 'pending'
+    )
+RETURNING id;
+
 -- name: fail_archive
 -- Its messages are in it and stay; only what memory would have learned from them is missing.
 UPDATE archives

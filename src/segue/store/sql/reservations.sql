@@ -2,6 +2,15 @@
 --
 -- A scope without a budget has a first day after all days, so that no row is read for it.
 
+-- columns: used
+-- What ended runs have used, and what the others have reserved.
+COALESCE(SUM(CASE WHEN settled = 1 THEN usd_micros END), 0) AS usd,
+COALESCE(SUM(CASE WHEN settled = 1 THEN tokens END), 0) AS tokens,
+COALESCE(SUM(CASE WHEN settled = 1 THEN runs END), 0) AS runs,
+COALESCE(SUM(CASE WHEN settled = 0 THEN usd_micros END), 0) AS usd_reserved,
+COALESCE(SUM(CASE WHEN settled = 0 THEN tokens END), 0) AS tokens_reserved,
+COALESCE(SUM(CASE WHEN settled = 0 THEN runs END), 0) AS runs_reserved
+
 -- name: reserve
 -- Inserts the reservation if each budget has room for it and the job is the one that was read. The session's row is
 -- locked before, so that two runs of a session do not both find the last room.
@@ -27,29 +36,17 @@ RETURNING run_id;
 SELECT 1 AS locked /*pg FROM (SELECT pg_advisory_xact_lock(hashtextextended('budget ' || CAST(:account AS TEXT), 0))) AS taken *//*lite FROM (SELECT :account) AS found */;
 
 -- name: used_by_job
-SELECT COALESCE(SUM(CASE WHEN settled = 1 THEN usd_micros END), 0) AS usd, COALESCE(SUM(CASE WHEN settled = 1 THEN tokens END), 0) AS tokens,
-       COALESCE(SUM(CASE WHEN settled = 1 THEN runs END), 0) AS runs,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN usd_micros END), 0) AS usd_reserved,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN tokens END), 0) AS tokens_reserved,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN runs END), 0) AS runs_reserved
+SELECT /*columns used*/
 FROM reservations
 WHERE job_id = :id AND period >= :since;
 
 -- name: used_by_session
-SELECT COALESCE(SUM(CASE WHEN settled = 1 THEN usd_micros END), 0) AS usd, COALESCE(SUM(CASE WHEN settled = 1 THEN tokens END), 0) AS tokens,
-       COALESCE(SUM(CASE WHEN settled = 1 THEN runs END), 0) AS runs,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN usd_micros END), 0) AS usd_reserved,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN tokens END), 0) AS tokens_reserved,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN runs END), 0) AS runs_reserved
+SELECT /*columns used*/
 FROM reservations
 WHERE session_id = :id AND period >= :since;
 
 -- name: used_by_account
-SELECT COALESCE(SUM(CASE WHEN settled = 1 THEN usd_micros END), 0) AS usd, COALESCE(SUM(CASE WHEN settled = 1 THEN tokens END), 0) AS tokens,
-       COALESCE(SUM(CASE WHEN settled = 1 THEN runs END), 0) AS runs,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN usd_micros END), 0) AS usd_reserved,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN tokens END), 0) AS tokens_reserved,
-       COALESCE(SUM(CASE WHEN settled = 0 THEN runs END), 0) AS runs_reserved
+SELECT /*columns used*/
 FROM reservations
 WHERE account = :id AND period >= :since;
 
@@ -81,7 +78,20 @@ WHERE session_id = :session_id AND settled = 0;
 -- A raise for one period: a use below zero, in one scope only.
 INSERT INTO reservations (run_id, job_id, session_id, account, period, usd_micros, tokens, runs, settled)
 VALUES (:id, :job_id, :session_id, '', :period, :usd_micros, :tokens, :runs, 1)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING
+RETURNING run_id;
+
+-- name: take_back
+-- Undoes a raise.
+DELETE FROM reservations
+WHERE run_id = :id
+RETURNING run_id;
+
+-- name: refusal
+-- The slot that was skipped because a budget had no room.
+SELECT reason, queued_at
+FROM runs
+WHERE id = :run_id AND outcome = 'skipped' AND reason LIKE 'budget: %';
 
 -- name: told
 -- Whether the session was told in this period that a budget has no room.

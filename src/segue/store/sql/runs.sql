@@ -85,6 +85,16 @@ WHERE job_id = :job_id AND started_at IS NOT NULL AND outcome IS NOT NULL
 ORDER BY slot DESC
 LIMIT :limit;
 
+-- name: used_since
+-- What the runs of a session used, in the order in which they were queued.
+SELECT runs_told.id, runs_told.job_id, jobs.name, runs_told.slot, runs_told.queued_at, runs_told.started_at,
+       runs_told.outcome, runs_told.missed_count, runs_told.usage
+FROM runs_told
+LEFT JOIN jobs ON jobs.id = runs_told.job_id
+WHERE runs_told.session_id = :session_id AND (runs_told.queued_at, runs_told.id) > (:since, :since_id)
+ORDER BY runs_told.queued_at, runs_told.id
+LIMIT :limit;
+
 -- name: unanswered
 -- The reports of a job since its users last wrote, and since it last asked whether to go on.
 SELECT COUNT(*) AS count
@@ -98,19 +108,26 @@ FROM runs
 WHERE job_id = :job_id AND outcome IS NULL AND delivery_id IS NOT NULL
 ORDER BY slot;
 
+-- name: end_of_window
+-- The moment before which there are so many old runs from `since` on; no row if there are fewer. Most of them may
+-- have to stay, and a step of the pruner must not look at all of them again.
+SELECT queued_at AS until
+FROM runs
+WHERE queued_at >= :since AND queued_at < :before
+ORDER BY queued_at
+LIMIT 1 OFFSET :rows;
+
 -- name: prune_old
 -- The newest run of a job stays as long as the job; an ended job is deleted after its last run.
 DELETE FROM runs
 WHERE id IN (
     SELECT old.id
     FROM runs_told AS old
-    WHERE old.queued_at < :before AND old.outcome IS NOT NULL
+    WHERE old.queued_at >= :since AND old.queued_at < :until AND old.outcome IS NOT NULL
       AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id = old.job_id AND newer.slot > old.slot)
            OR COALESCE((SELECT CASE WHEN state IN ('ended', 'removed') AND updated_at < :before THEN 1 ELSE 0 END
                         FROM jobs
                         WHERE jobs.id = old.job_id), 1) = 1)
-    ORDER BY old.queued_at
-    LIMIT :limit
 )
 RETURNING id;
 

@@ -7,9 +7,9 @@
 
 -- columns: session
 id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, last_message_at,
-last_seq, unarmed, ready_at, holder, fence, waiting_until, archived_seq, archives, live_messages, live_tokens,
-kept_tokens, keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error,
-auto_commit_last_error_at, auto_commit_failures
+last_seq, unarmed, ready_at, holder, fence, waiting_until, quiet, digest, held, archived_seq, archives, live_messages,
+live_tokens, kept_tokens, keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at,
+auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 
 -- columns: totals
 last_message_at, last_seq, archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count,
@@ -40,7 +40,8 @@ COALESCE((SELECT news - read_news FROM activity WHERE activity.session_id = coun
  ORDER BY jobs.next_at, jobs.id
  LIMIT 1
 ) AS upcoming_name,
-(SELECT session_days.day_set FROM session_days WHERE session_days.session_id = counted.id) AS day_set
+(SELECT session_days.day_set FROM session_days WHERE session_days.session_id = counted.id) AS day_set,
+(SELECT session_budgets.budget FROM session_budgets WHERE session_budgets.session_id = counted.id) AS budget
 
 -- name: create
 INSERT INTO sessions (id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at,
@@ -207,9 +208,23 @@ FOR NO KEY UPDATE OF sessions
 
 -- name: change
 UPDATE sessions
-SET title = :title, timezone = :timezone, when_busy = :when_busy, metadata = :metadata
+SET title = :title, timezone = :timezone, when_busy = :when_busy, metadata = :metadata, quiet = :quiet,
+    digest = :digest
 WHERE id = :id
 RETURNING id;
+
+-- name: count_held
+UPDATE sessions
+SET held = held + :answers
+WHERE id = :id
+RETURNING held;
+
+-- name: holding_answers
+SELECT /*columns session*/
+FROM sessions
+WHERE id IN (SELECT session_id FROM activity WHERE account = :account AND user_id = :user_id) AND held > 0
+ORDER BY id
+/*pg FOR NO KEY UPDATE */;
 
 -- name: set_metadata
 UPDATE sessions
@@ -501,6 +516,12 @@ SET holder = NULL,
     last_seq = last_seq - 1,
     ready_at = :ready_at
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence;
+
+-- name: wake
+-- Ends the delay of a lane whose turn waited for its model.
+UPDATE sessions
+SET ready_at = :since
+WHERE id = :id AND COALESCE(holder, '') = '' AND COALESCE(ready_at, 0) > :since;
 
 -- name: refresh
 UPDATE sessions

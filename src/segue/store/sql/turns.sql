@@ -129,7 +129,7 @@ RETURNING id;
 -- name: delay
 -- Undoes a start of the same transaction.
 UPDATE turns
-SET state = 'queued', attempt = attempt - 1
+SET state = 'queued', attempt = attempt - 1, started_at = CASE WHEN attempt > 1 THEN started_at END
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
 -- name: withdraw_started
@@ -232,6 +232,15 @@ WHERE session_id = :session_id AND id < :before AND via_id = :via_id
 ORDER BY id DESC
 LIMIT :limit;
 
+-- name: used_since
+-- What the users' turns in a session used, in the order of their ids, which is that of time. A message that joined
+-- another turn used nothing of its own.
+SELECT id, queued_at, started_at, outcome, usage
+FROM turns
+WHERE session_id = :session_id AND id > :since_id AND run_id IS NULL AND joined_into IS NULL
+ORDER BY id
+LIMIT :limit;
+
 -- name: running_in
 SELECT /*columns turn*/
 FROM turns
@@ -275,6 +284,20 @@ SELECT turns.id, turns.session_id, turns.via_id, turns.run_id, turns.state, turn
 FROM (SELECT COUNT(*) AS at_work FROM turns WHERE state = 'running') AS everywhere
 LEFT JOIN turns ON turns.session_id = :session_id AND turns.state IN ('queued', 'running')
 ORDER BY turns.rank, turns.id;
+
+-- name: running_by_model
+-- How many turns run with which models, by the short names that their jobs gave. A function or a written text asks no
+-- model.
+SELECT model, look, COUNT(*) AS running
+FROM (
+    SELECT /*pg CAST(brief AS JSON) ->> 'model' *//*lite JSON_EXTRACT(brief, '$.model') */ AS model,
+           /*pg CAST(brief AS JSON) ->> 'look' *//*lite JSON_EXTRACT(brief, '$.look') */ AS look,
+           COALESCE(/*pg CAST(brief AS JSON) ->> 'mode' *//*lite JSON_EXTRACT(brief, '$.mode') */, '') AS mode
+    FROM turns
+    WHERE state = 'running' AND call IS NULL
+) AS at_work
+WHERE mode <> 'say'
+GROUP BY model, look;
 
 -- name: unsettled_in
 -- Turns that have started and not ended: the running one, and those that were requeued. Also turns that another
@@ -321,15 +344,17 @@ FROM turns
 JOIN runs ON runs.id = turns.run_id
 WHERE turns.session_id = :session_id AND runs.session_id <> :session_id;
 
+-- name: end_of_window
+-- As `runs.end_of_window`.
+SELECT finished_at AS until
+FROM turns
+WHERE finished_at IS NOT NULL AND finished_at >= :since AND finished_at < :before
+ORDER BY finished_at
+LIMIT 1 OFFSET :rows;
+
 -- name: prune
--- Not a turn from which a run reads its outcome.
+-- Not a turn from which a run reads its outcome. COALESCE: a look-up for each turn, never a scan of all runs.
 DELETE FROM turns
-WHERE id IN (
-    SELECT id
-    FROM turns
-    WHERE finished_at IS NOT NULL AND finished_at < :before
-      AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = turns.run_id)
-    ORDER BY finished_at
-    LIMIT :limit
-)
+WHERE finished_at IS NOT NULL AND finished_at >= :since AND finished_at < :until
+  AND COALESCE((SELECT 1 FROM runs WHERE runs.id = turns.run_id), 0) = 0
 RETURNING id;

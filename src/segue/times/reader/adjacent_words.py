@@ -27,7 +27,7 @@ _SHAPES = (
     ("clock", re.compile(r"\d{1,2}(?::\d{2}){1,2}(?:-?ish)?|\d{1,2}-?ish|\d{1,2}h\d{2}")),
     ("clock", re.compile(r"\d{1,2}(?::\d{2})?(?:am|pm|[ap]\.m\.?|uhr|o'clock)")),
     ("clock", re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}([./])\d{1,2}\1(?:\d{2}|\d{4})?|\d{1,2}/\d{1,2}")),
-    ("clock", re.compile(r".*\d:\d{2}[-–—].*\d|\d{1,2}[-–—]\d{1,2}(?:am|pm|uhr|h)")),
+    ("clock", re.compile(r".*\d:\d{2}[-–—].*\d|\d{1,2}(?:am|pm|h)?[-–—]\d{1,2}(?:am|pm|uhr|h)")),
     ("span", re.compile(r"\d+(?:[.,]\d+)?(?:s|secs?|m|mins?|mn|h|hrs?|std|d|w|wks?|ч|мин)")),
     ("rank", re.compile(r"\d{1,2}(?:st|nd|rd|th|er|\.|-го|-е|º)")),
     ("number", re.compile(r"\d{1,2}(?:[-–—.,]\d{1,2})?|\d{4}")),
@@ -84,6 +84,7 @@ _EITHER = frozenset(("and", "or", "&", "und", "oder", "et", "ou", "y", "o", "и"
 _OF = frozenset(("of", "de", "des", "von", "d'"))
 _MATTER = frozenset(("to", "that", "about", "daran", "dass", "que", "чтобы", "что"))
 _MATTER_IN_CHINESE = re.compile(r"[\s,，]*请?(?:提醒|叫|告诉|通知)")
+_ADDED = re.compile(r"(?:[,，、]|和|及|还有|以及|然后|再)\s*$")
 _ZONE_NAMES = frozenset(
     ("eastern", "pacific", "central", "mountain", "local", "standard", "my", "your", "our")
 )
@@ -152,12 +153,12 @@ class AdjacentWords:
         if found := _STARTING.search(self._sentence[:phrase]):
             return found.start()
         run = list(self._before)
+        if len(run) > 1 and run[-1].text.lower() in _EITHER and self._group(run[-2]) in ("number", "rank"):
+            return run[-2].start
         for index in reversed(range(len(run))):
             if self._parted(run[index]):
                 del run[: index + 1]
                 break
-        if len(run) > 1 and run[-1].text.lower() in _EITHER and self._group(run[-2]) == "number":
-            return run[-2].start
         joined = ""
         while run and self._group(run[0]) in _SILENT:
             joined = run.pop(0).text.lower()
@@ -276,6 +277,14 @@ class AdjacentWords:
             return False
         following = self._group(self._after[1]) if len(self._after) > 1 else None
         return following in (None, "join", "doubtful")
+
+    def is_added(self) -> bool:
+        """`and at 5pm`: after a conjunction or a comma it is a further time, and no part of the subject."""
+        start = self.before()
+        start = self._phrase.start if start is None else start
+        if _ADDED.search(self._sentence[:start]):
+            return True
+        return any(word.end <= start and word.text.lower() in _EITHER for word in self._before[-1:])
 
     def _group(self, word: TimeWord) -> str | None:
         return group_of(word.text, self._groups)

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
 from segue.times.reader.adjacent_words import AdjacentWords, TimeWord, group_of, run_of_time, split
+from segue.times.reader.clauses import asks_for_meaning, quoted_ranges, taken_away, without_greeting
 from segue.times.reader.dates import Dated, DayOfMonth, NumericDate, OnWeekday
 from segue.times.reader.grammar import Reading, ends, readings, unread
 from segue.times.reader.language import Language
@@ -27,7 +28,7 @@ from segue.times.reader.moments import After, HoursAlone, OnDay
 from segue.times.reader.parts import Unit
 from segue.times.reader.readers import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
 from segue.times.reader.refusal import Refusal, quoted, refuse
-from segue.times.reader.repeats import EverySpan, EveryUnit, Interval, Moment, When
+from segue.times.reader.repeats import DayRange, EveryDay, EverySpan, EveryUnit, Interval, Moment, When
 from segue.times.reader.vocabulary import groups_of, knows
 
 _WORDS_LOOKED_AT = 40
@@ -38,6 +39,8 @@ _MORNING = re.compile(r"(?:morgen|mañana|manana)\b", re.IGNORECASE)
 _BEFORE_MORNING = re.compile(r"\b(?:am|guten|diesen|jeden|la|cada|esta|una)\s+$", re.IGNORECASE)
 _EVERY = re.compile(r"every|each|alle|jede|chaque|tou(?:te)?s|cada|tod[oa]s|кажд|раз в|每", re.IGNORECASE)
 """How a repetition begins that is no adjective: `weekly` in `the weekly report` is one."""
+_STREET = re.compile(r"[路街巷弄村楼樓栋棟]$")
+"""Before a number in Chinese: then `9号` is a house and no day."""
 _SHORT_WEEKDAY = 3
 """Letters: `sun`, `do` and `mon` are weekdays, but also other words."""
 
@@ -102,8 +105,14 @@ class _Phrase:
         return any(isinstance(r.meaning, OnDay) and r.meaning.date is None for r in self.readings)
 
     @property
+    def may_be_past(self) -> bool:
+        """Whether the same words can mean a moment that has passed: `monday at 9`, but not `tomorrow`."""
+        days = [reading.meaning.date for reading in self.readings if isinstance(reading.meaning, OnDay)]
+        return self.repeats or any(isinstance(day, OnWeekday | DayOfMonth | Dated | None) for day in days)
+
+    @property
     def weak(self) -> bool:
-        """Whether it is a time only if it stands alone: `20 minutes`, `sun`, `the 3rd`."""
+        """Whether it is a time only if it stands alone: `20 minutes`, `the 3rd`, `monday to thursday`."""
         return bool(self.readings) and all(_weak(self.text, r.meaning) for r in self.readings)
 
 
@@ -112,11 +121,12 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
 
     A past moment is returned too, with `passed` set, so that the user can be told. Raises `ZoneNeeded` for a
     clock time if no zone is known."""
-    words = split(sentence)
+    sentence = without_greeting(sentence)
+    words, in_quotes = _outside_quotes(sentence)
     spoken = _spoken(words)
     phrases = [_evaluated(text, extent, now, zone) for text, extent in _phrases(sentence, words)]
     strong = [phrase for phrase in phrases if not phrase.weak and not _ordinal(sentence, phrase, phrases)]
-    alone = [phrase for phrase in phrases if _stands_alone(words, phrase)]
+    alone = [phrase for phrase in phrases if _stands_alone(sentence, words, phrase)]
     main = max(strong or alone, key=_importance, default=None)
     introduced = (
         bool(strong)
@@ -124,7 +134,7 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         and _adjacent_words(sentence, words, strong[0], spoken).introduces()
     )
     if main is None:
-        left = run_of_time(sentence, words[:_WORDS_LOOKED_AT], (spoken,))
+        left = run_of_time(sentence, [*words, *in_quotes][:_WORDS_LOOKED_AT], (spoken,))
     elif introduced:
         main = strong[0]
         left = _left_over(sentence, words, main, phrases, spoken, after=False)
@@ -133,18 +143,38 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     if main is not None and not left and len(strong) == 1 and main.is_clock:
         attribute = _adjacent_words(sentence, words, main, spoken).is_attribute()
         left = main.text if attribute else ""
+    if main is not None and not left:
+        left = taken_away(sentence, words, spoken, main.extent, may_be_past=main.may_be_past)
     if main is None or left:
         return FoundTime(
             FinderVerdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
         )
-    rivals = [phrase for phrase in strong if phrase is not main and _competes(phrase, main)]
-    if rivals and not introduced:
+    others = [phrase for phrase in strong if phrase is not main]
+    if introduced:
+        rivals = [other for other in others if _adjacent_words(sentence, words, other, spoken).is_added()]
+    else:
+        rivals = [other for other in others if _competes(other, main)]
+    if rivals:
         texts = tuple(phrase.text for phrase in strong if phrase is main or phrase in rivals)
         reason = f"there is more than one time, {' and '.join(map(quoted, texts))}; write one of them"
         return FoundTime(FinderVerdict.AMBIGUOUS, readings=texts, unread=rivals[0].text, reason=reason)
     if main.zone_needed is not None and main.found.verdict is FinderVerdict.READ:
         raise main.zone_needed
     return main.found
+
+
+def _outside_quotes(sentence: str) -> tuple[list[TimeWord], list[TimeWord]]:
+    """The words of the sentence itself, and those that it quotes. A time alone in quotes is its own."""
+    quotes = [
+        part
+        for part in quoted_ranges(sentence)
+        if asks_for_meaning(sentence) or not _is_time(sentence[part.start + 1 : part.stop - 1])
+    ]
+    own: list[TimeWord] = []
+    cited: list[TimeWord] = []
+    for word in split(sentence):
+        (cited if any(word.start in quote for quote in quotes) else own).append(word)
+    return own, cited
 
 
 def _ordinal(sentence: str, phrase: _Phrase, phrases: Sequence[_Phrase]) -> bool:
@@ -256,7 +286,7 @@ def _has_time(meaning: object) -> bool:
 def _weak(text: str, meaning: object) -> bool:
     match meaning:
         case After():
-            return _is_span(text)
+            return _is_time(text, ("span",))
         case HoursAlone():
             return True
         case OnDay(date=DayOfMonth(), part=None, time=None):
@@ -269,6 +299,8 @@ def _weak(text: str, meaning: object) -> bool:
             return True
         case EveryUnit(unit=Unit.WEEK | Unit.MONTH | Unit.YEAR) | EverySpan():
             return not _EVERY.match(text)
+        case EveryDay(days=DayRange(), part=None, times=None):
+            return True
         case OnDay(date=OnWeekday(), part=None, time=None):
             return len(text) <= _SHORT_WEEKDAY and not _is_chinese(text)
         case _:
@@ -279,18 +311,21 @@ def _is_chinese(text: str) -> bool:
     return "\u3400" <= text[:1] <= "\u9fff"
 
 
-def _is_span(text: str) -> bool:
+def _is_time(text: str, kinds: tuple[str, ...] = SINGLE_OR_REPEATED) -> bool:
+    """Whether the text is nothing but a time of these kinds."""
     try:
-        return bool(readings(plain(text), ("span",), LANGUAGES))
+        return bool(readings(plain(text), kinds, LANGUAGES))
     except BadTime:
         return False
 
 
-def _stands_alone(words: Sequence[TimeWord], phrase: _Phrase) -> bool:
+def _stands_alone(sentence: str, words: Sequence[TimeWord], phrase: _Phrase) -> bool:
     """Whether a weak phrase is a time: it is the whole text, or hours, or a day of the month at the end."""
     inside = [word for word in words if word.start in phrase.extent]
     if len(inside) == len(words):
         return True
+    if _STREET.search(sentence[: phrase.extent.start]):
+        return False
     if any(isinstance(r.meaning, HoursAlone) for r in phrase.readings):
         return phrase.found.verdict is FinderVerdict.AMBIGUOUS
     last = inside[-1].last or inside[-1] is words[-1]
@@ -299,7 +334,6 @@ def _stands_alone(words: Sequence[TimeWord], phrase: _Phrase) -> bool:
 
 def _spoken(words: Sequence[TimeWord]) -> Language:
     """The language that knows most of the words."""
-
     if any(_is_chinese(word.text) for word in words):
         return CHINESE
     texts = [word.text.lower() for word in words[:_WORDS_LOOKED_AT]]
@@ -330,9 +364,14 @@ def _from(sentence: str, words: Sequence[TimeWord]) -> Iterator[tuple[int, range
     for count, last in enumerate(possible, 1):
         for end in range(_raw_end(last), last.end - 1, -1):
             text = plain(sentence[start:end])
-            if sentence[end - 1] not in " ,;:" and (len(text) in ending or CRON_LINE.fullmatch(text)):
+            if sentence[end - 1] not in " ,;:" and (len(text) in ending or _is_cron_line(text)):
                 yield count, range(start, end)
                 break
+
+
+def _is_cron_line(text: str) -> bool:
+    """Five numbers in a sentence are no cron line but a telephone's."""
+    return "*" in text and CRON_LINE.fullmatch(text) is not None
 
 
 def _is_the_morning(sentence: str, start: int) -> bool:

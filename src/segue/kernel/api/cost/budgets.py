@@ -6,16 +6,16 @@ from datetime import datetime
 from segue.errors import Conflict, PriceUnknown
 from segue.kernel.api.context import ApiContext
 from segue.kernel.transactions.guards import budgets
-from segue.kernel.transactions.guards.budgets import Scope, Spent
+from segue.kernel.transactions.guards.budgets import Spent
 from segue.kernel.workers.reserving import first_estimate, price_of, scoped
 from segue.model.action import Action, Ask
-from segue.model.cost.budget import Budget, BudgetUnit, Estimate, has_room, local_day, shown, window
+from segue.model.cost.budget import Budget, BudgetUnit, Estimate, Scope, has_room, local_day, shown, window
 from segue.model.cost.forecast import NO_RUNS
+from segue.model.cost.past_runs import PastRuns
 from segue.model.policy import Policy
 from segue.model.records import Job, Session
 from segue.record import record
 from segue.store import queries
-from segue.store.database import Transaction
 from segue.store.rows import core as rows
 from segue.times.clock import to_moment
 
@@ -38,11 +38,22 @@ class BudgetNow:
 
 
 @record
+class JobBudget:
+    """The budget of a job in its current period."""
+
+    job_id: str
+    name: str
+    now: BudgetNow
+
+
+@record
 class SessionBudget:
-    """What a session and its jobs have left; None stands for no budget."""
+    """What a session and its jobs have left."""
 
     own: BudgetNow | None
-    jobs: Sequence[tuple[Job, BudgetNow]]
+    """None: the session has no budget."""
+    jobs: Sequence[JobBudget]
+    """Of those of its jobs that have a budget."""
 
 
 async def check_price(context: ApiContext, policy: Policy | None, action: Action, job_id: str | None) -> None:
@@ -53,17 +64,10 @@ async def check_price(context: ApiContext, policy: Policy | None, action: Action
             price_of(context.settings, action)
 
 
-async def set_budget(context: ApiContext, session: Session, budget: Budget | None) -> None:
+def check_session_price(context: ApiContext, budget: Budget | None) -> None:
+    """Raises `PriceUnknown` for a budget of a session in US dollars that could not be kept."""
     if budget is not None and budget.unit is BudgetUnit.USD:
         price_of(context.settings, _ANY_ASK)
-    await context.store.commit(_set, session.id, rows.to_text(budget.to_json()) if budget else None)
-
-
-def _set(session_id: str, budget: str | None) -> Transaction[None]:
-    if budget is None:
-        yield queries.reservations.remove_budget, {"session_id": session_id}
-    else:
-        yield queries.reservations.set_budget, {"session_id": session_id, "budget": budget}
 
 
 async def budget_of(context: ApiContext, session: Session) -> Budget | None:
@@ -79,7 +83,14 @@ async def session_budget(context: ApiContext, session: Session, jobs: Sequence[J
     limited = [(job, job.policy.budget) for job in jobs if job.policy.budget is not None]
     return SessionBudget(
         own=await _now(context, session, Scope.SESSION, session.id, own) if own else None,
-        jobs=[(job, await _now(context, session, Scope.JOB, job.id, budget)) for job, budget in limited],
+        jobs=[
+            JobBudget(
+                job_id=job.id,
+                name=job.name,
+                now=await _now(context, session, Scope.JOB, job.id, budget),
+            )
+            for job, budget in limited
+        ],
     )
 
 
@@ -100,19 +111,24 @@ def warnings(context: ApiContext, job: Job, tokens: int) -> list[str]:
     budget = job.policy.budget
     if budget is None:
         return []
-    needed = _first(context, job, tokens).of(budget.unit)
+    priced = budget.unit is BudgetUnit.USD
+    needed = _estimate(context, job, NO_RUNS, tokens, priced=priced).of(budget.unit)
     if has_room(budget, 0, needed):
         return []
     amounts = f"{shown(budget.unit, needed)} and the budget is {shown(budget.unit, budget.amount)}"
     return [f"the budget is below one run: a run takes about {amounts}, so none would start"]
 
 
-def _first(context: ApiContext, job: Job, tokens: int) -> Estimate:
-    unit = job.policy.budget.unit if job.policy.budget else BudgetUnit.RUNS
+def estimate_without_past(context: ApiContext, job: Job, past: PastRuns, session: Session) -> Estimate:
+    """What a run is expected to use whose past does not tell; no money if the price is not known."""
+    return _estimate(context, job, past, session.live.tokens, priced=True)
+
+
+def _estimate(context: ApiContext, job: Job, past: PastRuns, tokens: int, *, priced: bool) -> Estimate:
     try:
-        return first_estimate(context.settings, job.action, NO_RUNS, tokens, priced=unit is BudgetUnit.USD)
+        return first_estimate(context.settings, job.action, past, tokens, priced=priced)
     except PriceUnknown:
-        return Estimate()
+        return first_estimate(context.settings, job.action, past, tokens, priced=False)
 
 
 async def used_now(

@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 
 from segue.errors import BadTime
 from segue.kernel.api.context import ApiContext
-from segue.kernel.api.cost.budgets import budget_of, used_now, warnings, zone_of
-from segue.kernel.transactions.guards.budgets import Scope
+from segue.kernel.api.cost.budgets import budget_of, estimate_without_past, used_now, warnings, zone_of
+from segue.kernel.api.quiet import speaking_hours
 from segue.memory.model_context import assemble
 from segue.memory.ranked_search import memory_query
 from segue.model.action import Ask
-from segue.model.cost.budget import Budget
-from segue.model.cost.forecast import MOST_DAYS, Forecast, PlayedBudget, forecast
+from segue.model.cost.budget import Budget, Scope
+from segue.model.cost.forecast import MOST_DAYS, Forecast, forecast
+from segue.model.cost.played_budgets import PlayedBudget
 from segue.model.prompts import PromptFacts, render, template_for
 from segue.model.records import NEWEST, Job, Session
 from segue.model.schedule import upcoming
@@ -36,11 +37,12 @@ async def forecast_session(context: ApiContext, session: Session, days: int) -> 
     own = await budget_of(context, session)
     now = to_moment(context.clock.ms())
     heard = session.last_message_at
+    past = {job.id: await context.store.past_runs(job.id) for job in jobs}
     return forecast(
         jobs,
         now,
         now + timedelta(days=days),
-        past={job.id: await context.store.past_runs(job.id) for job in jobs},
+        past=past,
         last_message_at=None if heard is None else to_moment(heard),
         budgets={
             job.id: await _played(context, session, Scope.JOB, job.id, job.policy.budget)
@@ -48,6 +50,8 @@ async def forecast_session(context: ApiContext, session: Session, days: int) -> 
             if job.policy.budget is not None
         },
         of_session=await _played(context, session, Scope.SESSION, session.id, own) if own else None,
+        hours=speaking_hours(context, await context.lane_of(session)),
+        first={job.id: estimate_without_past(context, job, past[job.id], session) for job in jobs},
     )
 
 

@@ -7,10 +7,9 @@ Invariants
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
-from segue.model.cost.budget import Budget, BudgetUnit, Estimate, has_room, no_room
+from segue.model.cost.budget import Budget, BudgetUnit, Estimate, Scope, has_room, no_room
 from segue.model.cost.past_runs import used
 from segue.model.cost.usage import run_usage
 from segue.model.decision import PassOver
@@ -18,17 +17,10 @@ from segue.model.records import Job, Turn, run_id
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
+from segue.store.rows import core as rows
 
 _AFTER_ALL_DAYS = "~"
 _ANY_ROOM = 1 << 62
-
-
-class Scope(StrEnum):
-    """Whose budget it is."""
-
-    JOB = "job"
-    SESSION = "session"
-    ACCOUNT = "account"
 
 
 @positional
@@ -87,8 +79,7 @@ def reserve(job: Job, slot: int, asking: Reserving) -> Transaction[NoRoom | bool
         spent = yield from spent_in(scoped, _id_in(job, scoped.scope))
         needed = asking.estimate.of(scoped.budget.unit)
         if not has_room(scoped.budget, spent.total, needed):
-            of = "" if scoped.scope is Scope.JOB else f" by the {scoped.scope}"
-            return NoRoom(scoped, no_room(scoped.budget, spent.total, needed, of=of))
+            return NoRoom(scoped, no_room(scoped.budget, spent.total, needed, scoped.scope))
     return False
 
 
@@ -160,6 +151,15 @@ def add_attempt(turn: Turn, usage: Mapping[str, Any] | None) -> Transaction[None
         yield queries.reservations.add, _used(turn, turn.reserved, usage)
 
 
+def limit_session(session_id: str, budget: Budget | None) -> Transaction[None]:
+    """Set the budget of a session; None removes it."""
+    if budget is None:
+        yield queries.reservations.remove_budget, {"session_id": session_id}
+    else:
+        text = rows.to_text(budget.to_json())
+        yield queries.reservations.set_budget, {"session_id": session_id, "budget": text}
+
+
 def was_told(job: Job, scoped: ScopedBudget) -> Transaction[bool]:
     """Whether the session was told in this period that this budget has no room."""
     of_job = job.id if scoped.scope is Scope.JOB else None
@@ -167,10 +167,13 @@ def was_told(job: Job, scoped: ScopedBudget) -> Transaction[bool]:
     return bool((yield queries.reservations.told, params))
 
 
-def raise_once(given_id: str, scope: Scope, scope_id: str, budget: Budget, day: str) -> Transaction[None]:
-    """Give a budget as much again for the current period: a use below zero in its own scope only."""
+def raise_once(given_id: str, scope: Scope, scope_id: str, budget: Budget, day: str) -> Transaction[bool]:
+    """Give a budget as much again for the current period: a use below zero in its own scope only.
+
+    False: the raise of this id was given already.
+    """
     amounts = {unit: -budget.amount if unit is budget.unit else 0 for unit in BudgetUnit}
-    yield (
+    given = yield (
         queries.reservations.give,
         {
             "id": given_id,
@@ -182,6 +185,7 @@ def raise_once(given_id: str, scope: Scope, scope_id: str, budget: Budget, day: 
             "runs": amounts[BudgetUnit.RUNS],
         },
     )
+    return bool(given)
 
 
 def _used(turn: Turn, reserved: Estimate, usage: Mapping[str, Any] | None) -> dict[str, Value]:

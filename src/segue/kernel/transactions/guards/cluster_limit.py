@@ -1,4 +1,4 @@
-"""Concurrency limit of all processes: leases only as many lanes as the turns that run everywhere allow.
+"""Concurrency limits of all processes: lease only as many lanes as the turns that run everywhere allow.
 
 There is no counter that a crash could leave wrong: running turns are counted by their leases. So a turn whose
 worker was lost counts until its lease expires.
@@ -8,38 +8,72 @@ Invariants
   - without a limit, none of this runs
 """
 
+from collections.abc import Sequence
+
+from segue.kernel.transactions.guards.model_room import ModelRoom, room
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane, LeaseTerms, lease
 from segue.kernel.transactions.result import Result
+from segue.model.settings import Settings
+from segue.record import record
 from segue.store import queries
-from segue.store.database import Transaction
+from segue.store.database import Rows, Transaction
 
 
-def room(most: int, running: int, pool: Pool) -> int:
-    """How many turns may start. Scheduled turns leave a quarter of the limit to users, at least one turn."""
-    for_users = max(1, most // 4) if pool is Pool.SCHEDULE and most > 1 else 0
-    return max(0, most - for_users - running)
+@record
+class LimitedLease:
+    """What was leased within the limits, and what is left to do."""
+
+    held: Sequence[HeldLane] = ()
+    limit_reached: bool = False
+    """All processes together run as many turns as they may. Nothing was leased."""
+    model_full: bool = False
+    """A model has no room for another turn."""
+    again: bool = False
+    """Further lanes may be ready, of this account or of another one."""
+    account: str | None = None
+    """Whose lanes were leased, or would have been if their models had room."""
 
 
-def lease_within_limit(
+def lease_within_limits(
     terms: LeaseTerms,
     *,
-    most: int,
+    settings: Settings,
     pool: Pool,
     after: str,
     limit: int,
     now: int,
     since: int,
     allow_suspect: bool,
-) -> Transaction[Result[list[HeldLane]] | None]:
-    """`lease`, for at most as many lanes as there is room for. None: there is no room."""
-    yield queries.sessions.lock_leasing, {}
-    counted = yield queries.sessions.count_leased, {"most": most}
-    free = min(limit, room(most, counted[0]["leased"], pool))
-    if free == 0:
-        return None
-    return (
-        yield from lease(
-            terms, pool=pool, after=after, limit=free, now=now, since=since, allow_suspect=allow_suspect
-        )
+) -> Transaction[Result[LimitedLease]]:
+    """`lease`, for at most as many lanes as there is room for."""
+    if settings.limits_turns:
+        yield queries.sessions.lock_leasing, {}
+    if most := settings.max_running_turns:
+        counted = yield queries.sessions.count_leased, {"most": most}
+        limit = min(limit, room(most, counted[0]["leased"], for_users=pool is Pool.SCHEDULE))
+    if limit == 0:
+        return Result(value=LimitedLease(limit_reached=True))
+    running: Rows = ()
+    if settings.max_running_turns_by_model:
+        running = yield queries.turns.running_by_model, {}
+    models = ModelRoom(settings, running, pool)
+    woken = yield from models.wake(after, limit)
+    leased = yield from lease(
+        terms,
+        pool=pool,
+        after=after,
+        limit=limit,
+        now=now,
+        since=since if woken is None else min(since, woken),
+        allow_suspect=allow_suspect,
+        models=models,
     )
+    value = LimitedLease(
+        held=leased.value,
+        model_full=models.full,
+        again=models.put_some_off or woken is not None,
+        account=models.account,
+    )
+    ready = [moment for moment in (leased.ready_at, woken) if moment is not None]
+    return Result(value=value, events=leased.events, wake=leased.wake, ready_at=min(ready, default=None))

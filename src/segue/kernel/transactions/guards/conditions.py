@@ -10,9 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from segue.kernel.transactions import jobs, session_log
+from segue.kernel.transactions.guards import budgets
 from segue.kernel.transactions.lane import freed, queue_update
 from segue.kernel.transactions.result import Result
-from segue.model.conditions.check import ConversationFacts, LastRun, UserMessage, unmet
+from segue.model.conditions.check import MOST_EVENTS, ConversationFacts, LastRun, UserMessage, unmet
 from segue.model.conditions.vocabulary import Otherwise
 from segue.model.decision import End
 from segue.model.records import Job, Session, Turn
@@ -22,9 +23,6 @@ from segue.store import queries
 from segue.store.database import Params, Transaction
 from segue.store.rows import core as rows
 from segue.times.clock import to_moment
-
-_MOST_EVENTS = 2000
-"""How far back words are looked for, in events of the log."""
 
 
 @positional
@@ -73,10 +71,10 @@ def _said_since(session_id: str, since: int) -> Transaction[list[UserMessage]]:
     waiting = yield queries.turns.users_said, {"session_id": session_id, "since": since}
     logged = yield (
         queries.events.users_said,
-        {"session_id": session_id, "since": since, "limit": _MOST_EVENTS},
+        {"session_id": session_id, "since": since, "limit": MOST_EVENTS},
     )
     messages = [UserMessage(to_moment(row["queued_at"]), row["content"]) for row in waiting]
-    return messages + [UserMessage(to_moment(row["at"]), row["content"], row["seq"]) for row in logged]
+    return messages + [rows.user_message(row) for row in logged]
 
 
 def _moment(at: int | None) -> datetime | None:
@@ -108,6 +106,7 @@ def withdraw(
     """
     withdrawn: Params = {"id": turn.id, "fence": session.fence, "reason": reason, "now": now}
     yield queries.turns.withdraw_started, withdrawn
+    yield from budgets.release(replace(turn, attempt=0))  # it has used nothing
     queued = yield queries.turns.queued_in, {"session_id": session.id}
     update = queue_update(session, [rows.turn(row) for row in queued], now, chat_id=turn.chat_id)
     events = yield from session_log.append_turn_events([replace(update, seq=session.last_seq)])

@@ -2,14 +2,16 @@
 
 import { pauseJob, removeJob, resumeJob, skipJob } from "../lib/actions.js";
 import { get, inPath } from "../lib/api.js";
+import { conditionSentence } from "../lib/conditions.js";
 import { h, Part, setText, t } from "../lib/dom.js";
-import { pastDays } from "../lib/days.js";
+import { isRuledOut } from "../lib/future.js";
 import { menu } from "../lib/menu.js";
+import { daysOfJob, priceOf, usedByJob, usedWords } from "../lib/outlook.js";
 import { actionButton } from "../lib/row.js";
 import { calendarName, inWords } from "../lib/schedules.js";
 import {
   everySecond,
-  formatDate,
+  formatDates,
   formatDayShort,
   formatDuration,
   formatFull,
@@ -22,8 +24,6 @@ import "./segue-run.js";
 import "./segue-strip.js";
 
 const RUNS_SHOWN = 20;
-/** Enough for 30 days of a job that runs three times a day. */
-const RUNS_LOADED = 100;
 
 const WARNING_MS = 30 * 86_400_000;
 
@@ -34,12 +34,6 @@ function calendarEnd({ schedule, days_known_until: day }) {
   const ended = Date.parse(day) + 86_400_000 < Date.now();
   const date = formatDayShort(new Date(`${day}T12:00`));
   return t(ended ? "calendar_ended" : "calendar_ends", { calendar: calendarName(schedule.days), date });
-}
-
-/** A single condition that is often used has words of its own. */
-function conditionOf(when) {
-  const known = when.length === 1 && ["unanswered", "not_done"].includes(when[0].if);
-  return t(known ? `only_if_${when[0].if}` : "only_if");
 }
 
 class Automation extends Part {
@@ -66,7 +60,7 @@ class Automation extends Part {
     this.tick();
     this.verbs.replaceChildren(...this.#buttons(job));
     // What the runs will fill is there from the start.
-    if (!this.runs.length) this.days.hidden = this.strip.hidden = !job.state.last_run_at;
+    if (!this.runs.length) this.strip.hidden = !job.state.last_run_at;
     this.#loadRuns().catch(() => {});
   }
 
@@ -77,10 +71,12 @@ class Automation extends Part {
     this.#open(run, { explain: true });
   }
 
-  /** What it costs, and what is left of its budget. */
-  cost(words) {
+  /** What it did and used in the last days, what it will cost, and what is left of its budget. */
+  outlook(found) {
+    const words = found ? priceOf(found, this.job.id) : "";
     setText(this.price, words);
     this.price.hidden = !words;
+    this.#showDays(found);
   }
 
   edit() {
@@ -121,14 +117,17 @@ class Automation extends Part {
     ];
     if (job.enabled && job.next_runs.length) {
       const [next, ...more] = job.next_runs.map((at) => new Date(at));
-      const then = more.map((at) => ` · ${formatDate(at)}`).join("");
+      const then = formatDates(more, next).map((time) => ` · ${time}`).join("");
       this.next = Object.assign(h("span"), { at: next });
       lines.push(
         h("p.next", { title: formatFull(next) }, this.next, more.length > 0 && h("span.then", then)),
       );
     }
     if (job.enabled && endsSoon(job.days_known_until)) lines.push(h("p.ending", calendarEnd(job)));
-    if (job.policy.when) lines.push(h("p.condition", conditionOf(job.policy.when)));
+    const condition = conditionSentence(job.policy, this.chat.jobs);
+    if (condition) lines.push(h("p.condition", condition, isRuledOut(job) && h("span", t("ruled_out"))));
+    if (job.policy.quiet) lines.push(h("p.condition", t("in_quiet_hours", { does: t(`quiet_${job.policy.quiet}`) })));
+    if (job.policy.tell) lines.push(h("p.condition", t("told_in_digest")));
     if (job.model) lines.push(h("p.model", t(job.look ? "looks_then_runs_on" : "runs_on", job)));
     return lines;
   }
@@ -147,46 +146,49 @@ class Automation extends Part {
     return [change, button("edit", () => this.edit()), menu(t("more_actions", { name: job.name }), further)];
   }
 
-  #showDays(runs) {
-    const days = pastDays(runs);
-    const most = Math.max(...days.map((day) => day.count));
-    this.days.hidden = !most;
-    if (!most) return;
-    const shown = days.map((day) => ({
-      level: day.count / most,
-      state: stateOf(day),
-      words: dayInWords(day),
+  #showDays(found) {
+    const total = found && usedByJob(found, this.job.id);
+    this.days.hidden = !total;
+    if (!total) return;
+    const days = daysOfJob(found, this.job.id);
+    const most = Math.max(...days.map(({ used }) => slotsOf(used)));
+    const shown = days.map(({ day, used }) => ({
+      level: slotsOf(used) / most,
+      state: stateOf(used),
+      words: `${formatDayShort(day)}: ${inNumbers(used)}`,
     }));
-    const failed = days.reduce((sum, day) => sum + day.failed, 0);
-    const count = days.reduce((sum, day) => sum + day.count, 0);
-    const failures = failed ? `, ${t("failed_runs", { count: failed })}` : "";
-    const summary = `${t("last_days")}: ${t("runs", { count })}${failures}`;
+    const summary = `${t("last_days")}: ${inNumbers({ ...total, latest_ms: 0 })}`;
     this.days.show(t("last_days"), shown, days.length - 1, summary);
   }
 
   async #loadRuns() {
-    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${RUNS_LOADED}`);
+    const { runs } = await get(`automations/${inPath(this.job.id)}/runs?limit=${RUNS_SHOWN}`);
     this.runs = runs;
-    this.strip.show(runs.slice(0, RUNS_SHOWN));
-    this.#showDays(runs);
+    this.strip.show(runs);
   }
 }
 
+/** The slots of a day, whether they ran or not. */
+const slotsOf = (used) => (used ? used.runs + used.skipped + used.missed : 0);
+
+/** `3 runs, 1 failed, 2 skipped, up to 2 s late, 3.1 k tokens, $0.02`. */
+function inNumbers(used) {
+  if (!used) return t("runs", { count: 0 });
+  const parts = [t("runs", { count: used.runs })];
+  if (used.failed) parts.push(t("failed_runs", { count: used.failed }));
+  if (used.skipped) parts.push(t("skipped_slots", { count: used.skipped }));
+  if (used.missed) parts.push(t("missed_slots", { count: used.missed }));
+  if (used.latest_ms >= 1000) parts.push(t("late_up_to", { time: formatDuration(used.latest_ms) }));
+  return [...parts, usedWords(used)].filter(Boolean).join(", ");
+}
+
+function stateOf(used) {
+  if (!slotsOf(used)) return "";
+  if (used.failed || used.missed) return "bad";
+  return used.runs ? "good" : "passed";
+}
+
 /** Only the job whose turn is under way is running; another one that is due waits for it. */
-/** A day in words: `Tue 17 Nov: 3 runs, 1 failed, up to 2 s late`. */
-function dayInWords({ day, count, failed, latestMs }) {
-  const parts = [t("runs", { count })];
-  if (failed) parts.push(t("failed_runs", { count: failed }));
-  if (latestMs >= 1000) parts.push(t("late_up_to", { time: formatDuration(latestMs) }));
-  return `${formatDayShort(day)}: ${parts.join(", ")}`;
-}
-
-function stateOf({ count, failed, passed }) {
-  if (!count) return "";
-  if (failed) return "bad";
-  return passed === count ? "passed" : "good";
-}
-
 function statusOf(job, chat) {
   if (job.state.pending) {
     return chat.runningJob === job.id ? ["running", t("running")] : ["waiting", t("outcome_queued")];

@@ -2,7 +2,6 @@
 
 import { get, inPath } from "../lib/api.js";
 import { arrange, h, Part, t } from "../lib/dom.js";
-import { outlook } from "../lib/outlook.js";
 import "./segue-automation.js";
 import "./segue-run.js";
 
@@ -12,21 +11,20 @@ class Automations extends Part {
   build() {
     this.list = h("div.jobs");
     this.none = h("p.none", t("no_automations"));
-    this.ahead = h("p.ahead", { hidden: true });
     this.append(
       h(
         "section",
         { "aria-label": t("automations") },
         h("h2", t("automations")),
         this.none,
-        this.ahead,
         this.list,
       ),
     );
     this.hidden = true;
   }
 
-  show(chat) {
+  /** `found`: what comes and costs, and what was used; null until it is loaded. */
+  show(chat, found) {
     if (chat !== this.chat) {
       this.#jobs.clear();
       this.ended?.remove();
@@ -39,19 +37,7 @@ class Automations extends Part {
       this.list,
       (jobs ?? []).map((job) => this.#job(job, chat)),
     );
-    this.#lookAhead(chat, jobs ?? []).catch(() => {});
-  }
-
-  /** What comes in the next days and costs. It changes with a job, a run or a budget. */
-  async #lookAhead(chat, jobs) {
-    const state = JSON.stringify(jobs.map(({ id, updated_at, enabled, state }) => [id, updated_at, enabled, state]));
-    if (state === this.state && chat === this.ofChat) return;
-    [this.state, this.ofChat] = [state, chat];
-    const { summary, lines } = jobs.length ? await outlook(chat.key) : { summary: "", lines: new Map() };
-    if (chat !== this.chat) return;
-    this.ahead.textContent = summary;
-    this.ahead.hidden = !summary;
-    for (const [id, element] of this.#jobs) element.cost(lines.get(id) ?? "");
+    for (const element of this.list.children) element.outlook(found);
   }
 
   async explain({ job, run }) {

@@ -12,7 +12,7 @@ import { h, icon, Part, t } from "../lib/dom.js";
 import { recallLabel } from "../lib/future.js";
 import { actionButton } from "../lib/row.js";
 import { inWords } from "../lib/schedules.js";
-import { formatDate, formatFull } from "../lib/times.js";
+import { formatDates, formatFull } from "../lib/times.js";
 
 const NEXT_TIMES = 3;
 
@@ -104,7 +104,10 @@ class Card extends Part {
         h("span.of", { dir: "auto" }, told.about),
         told.item.enabled === false && h("span.status.paused", t("paused")),
         times.length > 0 &&
-          h("div.times", ...times.map((at) => h("time.chip", { title: formatFull(at) }, formatDate(at)))),
+          h(
+            "div.times",
+            ...formatDates(times).map((time, n) => h("time.chip", { title: formatFull(times[n]) }, time)),
+          ),
         h("div.verbs", ...told.actions.map(({ name, act }) => actionButton(name, told.about, act))),
       ),
     );

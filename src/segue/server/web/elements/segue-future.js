@@ -1,6 +1,7 @@
 // Upcoming entries (ghosts) below the last message. When one is due, its turn takes its place.
 
 import { arrange, h, Part, prefersReducedMotion, t } from "../lib/dom.js";
+import { isRuledOut } from "../lib/future.js";
 import "./segue-ghost.js";
 
 const SHOWN_AT_FIRST = 4;
@@ -27,10 +28,25 @@ class Future extends Part {
     for (const name of this.#ghosts.keys()) {
       if (!names.has(name)) this.#ghosts.delete(name);
     }
-    arrange(this.list, elements);
+    const leaving = this.#leaving(elements, chat);
+    arrange(this.list, [...elements, ...leaving].sort((one, other) => one.ghost.at - other.ghost.at));
     this.more.hidden = shown.length === upcoming.length;
     this.more.textContent = t("more_coming", { count: upcoming.length - shown.length });
-    this.hidden = !upcoming.length;
+    this.hidden = !upcoming.length && !leaving.length;
+  }
+
+  /** Ghosts that an answer has ruled out fade, without a word. */
+  #leaving(elements, chat) {
+    if (prefersReducedMotion()) return [];
+    const out = new Set(chat.jobs?.filter(isRuledOut).map(({ id }) => id));
+    const leaving = [...this.list.children].filter((each) => !elements.includes(each) && out.has(each.ghost.id));
+    for (const element of leaving) element.fading ??= fadeOut(element).then(() => this.#remove(element));
+    return leaving;
+  }
+
+  #remove(element) {
+    element.remove();
+    this.hidden = !this.list.children.length;
   }
 
   /** The position of a job's ghost, from which its turn is moved; null if it has none. */
@@ -42,10 +58,9 @@ class Future extends Part {
   removeGhost(source) {
     for (const [name, element] of this.#ghosts) {
       if (element.ghost.id !== source.job_id) continue;
-      element.remove();
+      this.#remove(element);
       this.#ghosts.delete(name);
     }
-    this.hidden = !this.list.children.length;
   }
 
   #element(ghost, chat) {
@@ -78,5 +93,7 @@ function fadeIn(element) {
     { duration: 180, easing: "ease-out" },
   );
 }
+
+const fadeOut = (element) => element.animate([{ opacity: 1 }, { opacity: 0 }], { duration: 180 }).finished;
 
 customElements.define("segue-future", Future);

@@ -2,6 +2,7 @@
 
 import { actionsOf } from "../lib/actions.js";
 import { h, Part, setText, t } from "../lib/dom.js";
+import { conditionOf } from "../lib/future.js";
 import { actionButton, row } from "../lib/row.js";
 import { everySecond, formatFull, formatUpcoming, zone } from "../lib/times.js";
 
@@ -14,12 +15,18 @@ class Ghost extends Part {
 
   show(ghost, chat) {
     this.ghost = ghost;
-    if (!this.differs(ghost.at, ghost.label, ghost.item.interval_seconds)) return this.#tick();
+    const condition = conditionOf(ghost.item);
+    if (!this.differs(ghost.at, ghost.label, ghost.item.interval_seconds, condition)) return this.#tick();
     this.setAttribute("role", "listitem");
     this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#tooltip(ghost) });
     const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
     const kind = ghost.item.schedule?.kind === "at" ? "reminder" : KINDS[ghost.kind];
-    const label = h("span.label", h("span.kind", t(kind)), h("span.of", { dir: "auto" }, words));
+    const label = h(
+      "span.label",
+      h("span.kind", t(kind)),
+      h("span.of", { dir: "auto" }, words),
+      condition && h("span.condition", condition),
+    );
     const buttons = actionsOf(ghost, chat).map(({ name, act }) => actionButton(name, ghost.label, act));
     const element = row("ghost", { node: "ring", body: [label, h("span.verbs", buttons)] });
     element.querySelector(".who").append(this.when);

@@ -15,6 +15,7 @@ class Header extends Part {
     this.heading = h("h1", this.name);
     this.owner = h("span.owner");
     this.state = h("span.state", { role: "status" });
+    this.moon = h("segue-moon");
     this.stop = h(
       "button.stop",
       { hidden: true, title: `${t("stop")} (Esc)`, onclick: () => this.#chat.stop() },
@@ -39,7 +40,9 @@ class Header extends Part {
       { "aria-label": t("chats"), "aria-controls": "sidebar", onclick: () => this.emit("segue-menu") },
       icon("menu"),
     );
-    this.append(chats, this.heading, this.owner, this.state, this.model, this.stop, this.more, this.panel);
+    this.append(
+      ...[chats, this.heading, this.owner, this.state, this.moon, this.model, this.stop, this.more, this.panel],
+    );
   }
 
   #item(sign, name, act) {
@@ -68,6 +71,7 @@ class Header extends Part {
     setText(this.owner, owner ? t("owned_by", { user: owner }) : "");
     const unread = sessions.unread ? `(${sessions.unread}) ` : "";
     document.title = unread + (chat.session ? `${name} · Segue` : "Segue");
+    this.moon.chat = chat;
     const running = chat.running;
     const queued = chat.fold.waiting.length;
     const waiting = queued ? t("waiting", { count: queued }) : "";

@@ -2,7 +2,7 @@
 
 import { get } from "../lib/api.js";
 import { h, icon, Part, t } from "../lib/dom.js";
-import { formatDate, formatDistance, zone } from "../lib/times.js";
+import { formatDate, formatDates, formatDistance, zone } from "../lib/times.js";
 
 const PAUSE_MS = 160;
 /** Digits and words that suggest a time; without one the server is not asked. */
@@ -64,7 +64,7 @@ class Hint extends Part {
     const left = passed ? t("passed") : t("in", { time: formatDistance(first - Date.now()) });
     this.classList.toggle("passed", passed);
     this.classList.remove("refused");
-    const times = next.slice(1).map((at) => formatDate(new Date(at)));
+    const times = formatDates(next.slice(1).map((at) => new Date(at)), first);
     const more = repeats && times.length ? t("then", { times: times.join(", ") }) : "";
     this.replaceChildren(
       icon("clock"),

@@ -1,16 +1,26 @@
-// The panel of a conversation: its automations, scheduled messages and memory.
+// The panel of a conversation: what comes, its automations, scheduled messages, what it used, and memory.
 
 import { h, icon, Part, t } from "../lib/dom.js";
+import { outlook } from "../lib/outlook.js";
 import "./segue-automations.js";
 import "./segue-memory.js";
 import "./segue-messages.js";
 import "./segue-timeline.js";
+import "./segue-used.js";
+
+/** While the server cannot be reached: the panel shows what it has. */
+const NOTHING_FOUND = {
+  forecast: { total: { slots: 0 }, jobs: [], days: [] },
+  budget: { jobs: [] },
+  usage: { total: { input_tokens: 0, output_tokens: 0 }, jobs: [], days: [] },
+};
 
 class Panel extends Part {
   build() {
     this.automations = h("segue-automations");
     this.timeline = h("segue-timeline");
     this.messages = h("segue-messages");
+    this.used = h("segue-used");
     this.memory = h("segue-memory");
     this.append(
       (this.aside = h(
@@ -24,6 +34,7 @@ class Panel extends Part {
         this.timeline,
         this.automations,
         this.messages,
+        this.used,
         this.memory,
       )),
     );
@@ -31,6 +42,8 @@ class Panel extends Part {
 
   set chat(chat) {
     this.shown = chat;
+    this.found = null;
+    this.state = "";
     for (const type of ["opened", "session", "future"]) {
       chat.addEventListener(type, () => chat === this.shown && this.#draw());
     }
@@ -47,12 +60,29 @@ class Panel extends Part {
   }
 
   #draw() {
+    const { shown: chat } = this;
     // The parts appear together: one that came later would move the others.
-    this.aside.classList.toggle("settling", this.shown.state === "open" && this.shown.jobs === null);
-    this.timeline.show(this.shown);
-    this.automations.show(this.shown);
-    this.messages.show(this.shown);
-    this.memory.show(this.shown);
+    const loading = chat.jobs === null || !this.found;
+    this.aside.classList.toggle("settling", chat.state === "open" && loading);
+    this.timeline.show(chat, this.found);
+    this.automations.show(chat, this.found);
+    this.messages.show(chat);
+    this.used.show(this.found);
+    this.memory.show(chat);
+    if (chat.state === "open" && chat.jobs) this.#lookAhead(chat);
+  }
+
+  /** Loads what comes and costs, and what was used, when one of them may have changed. */
+  async #lookAhead(chat) {
+    const { jobs, recall, messages, session } = chat;
+    const changing = jobs.map(({ id, updated_at: at, enabled, state }) => [id, at, enabled, state]);
+    const state = JSON.stringify([changing, recall, messages, session?.last_activity_at]);
+    if (state === this.state) return;
+    this.state = state;
+    const found = await outlook(chat.key).catch(() => this.found ?? NOTHING_FOUND);
+    if (chat !== this.shown || state !== this.state) return;
+    this.found = found;
+    this.#draw();
   }
 }
 

@@ -1,4 +1,4 @@
-// Settings dialog: model, time zone, language, appearance, notifications, account and keyboard shortcuts.
+// Settings dialog: model, time zone, quiet hours, language, appearance, notifications, account and keyboard shortcuts.
 
 import { account } from "../lib/account.js";
 import { inPath, patch } from "../lib/api.js";
@@ -10,6 +10,7 @@ import { toast } from "../lib/toast.js";
 import { changeLanguage, language, LANGUAGES } from "../lib/words.js";
 import "./segue-model.js";
 import "./segue-notifications.js";
+import "./segue-quiet.js";
 
 const FIND_KEYS = /Mac|iP/.test(navigator.platform) ? ["⌘", "K"] : ["Ctrl", "K"];
 /** Keys, and the name of what they do. */
@@ -30,6 +31,7 @@ class Settings extends Part {
   build() {
     this.model = h("segue-model");
     this.zone = h("div");
+    this.quiet = h("segue-quiet");
     this.account = h("p");
     this.notifications = h("segue-notifications");
     this.dialog = h(
@@ -42,6 +44,7 @@ class Settings extends Part {
       ),
       section("model", this.model),
       section("timezone", this.zone),
+      section("quiet", this.quiet),
       section("language", languageSelect()),
       section("appearance", themeChoice()),
       section("notifications", this.notifications),
@@ -59,6 +62,7 @@ class Settings extends Part {
   /** Opens the dialog at a section, or at its beginning. */
   ask({ chat, section: name = "model" }) {
     this.zone.replaceChildren(...zoneForm(chat));
+    this.quiet.show(chat);
     const role = t(account.isAdmin ? "role_admin" : "role_user");
     this.account.textContent = t("account_text", { user: account.user, account: account.account, role });
     if (!this.dialog.open) this.dialog.showModal();

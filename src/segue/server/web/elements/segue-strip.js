@@ -6,14 +6,12 @@ import { formatDate } from "../lib/times.js";
 class Strip extends Part {
   build() {
     this.marks = h("div.marks", { role: "group", "aria-label": t("history") });
-    this.count = h("span.count");
-    this.append(this.marks, this.count);
+    this.append(this.marks);
   }
 
   show(runs) {
     this.hidden = !runs.length;
     this.marks.replaceChildren(...[...runs].reverse().map((run) => this.#mark(run)));
-    this.count.textContent = t("runs", { count: runs.length });
   }
 
   #mark(run) {

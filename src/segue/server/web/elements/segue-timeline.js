@@ -1,7 +1,8 @@
-// What this conversation will do in the next 30 days.
+// What this conversation will do in the next 30 days, as the server foretells it.
 
-import { nextDays, SHOWN_DAYS } from "../lib/days.js";
 import { h, Part, t } from "../lib/dom.js";
+import { recallLabel } from "../lib/future.js";
+import { comingWords, dayOf } from "../lib/outlook.js";
 import { formatDayShort } from "../lib/times.js";
 import { listed } from "../lib/tools.js";
 import "./segue-month.js";
@@ -15,24 +16,34 @@ class Timeline extends Part {
     this.hidden = true;
   }
 
-  show(chat) {
-    const days = nextDays(chat);
-    const total = days.reduce((sum, day) => sum + day.count, 0);
-    this.hidden = !total;
-    if (!total) return;
-    const most = Math.max(...days.map((day) => day.names.length));
-    const shown = days.map(({ day, names }) => ({
-      level: names.length / most,
-      state: names.length ? "coming" : "",
-      words: `${formatDayShort(day)}: ${names.length ? listed(shortened(names)) : t("nothing")}`,
+  show(chat, found) {
+    const total = found?.forecast.total;
+    this.hidden = !total || !(total.slots || total.days_off);
+    if (this.hidden) return;
+    const names = namesOf(chat, found.forecast.jobs);
+    const days = found.forecast.days.map(({ date, jobs }) => ({ day: dayOf(date), jobs: Object.entries(jobs) }));
+    const most = Math.max(...days.map(({ jobs }) => jobs.length), 1);
+    const shown = days.map(({ day, jobs }) => ({
+      level: jobs.length / most,
+      state: jobs.length ? "coming" : "",
+      words: `${formatDayShort(day)}: ${jobs.length ? listed(shortened(jobs, names)) : t("nothing")}`,
     }));
-    this.month.show(t("next_days"), shown, 0, t("coming_total", { count: total, days: SHOWN_DAYS }));
+    this.month.show(t("next_days"), shown, 0, comingWords(found));
   }
 }
 
-function shortened(names) {
-  const more = names.length - MOST_NAMES;
-  return more > 0 ? [...names.slice(0, MOST_NAMES), t("and_more", { n: more })] : names;
+/** What a job is called here, by its id: a recall and a message by their words. */
+function namesOf({ recall, messages }, jobs) {
+  const names = new Map(jobs.map(({ job_id: id, name }) => [id, name]));
+  if (recall) names.set(recall.id, recallLabel(recall));
+  for (const { task_id: id, message_text: words } of messages ?? []) names.set(id, `“${words}”`);
+  return names;
+}
+
+function shortened(jobs, names) {
+  const shown = jobs.map(([id, count]) => (count > 1 ? `${names.get(id)} ×${count}` : names.get(id)));
+  const more = shown.length - MOST_NAMES;
+  return more > 0 ? [...shown.slice(0, MOST_NAMES), t("and_more", { n: more })] : shown;
 }
 
 customElements.define("segue-timeline", Timeline);

@@ -78,6 +78,7 @@ class Turn extends Part {
     this.cards = h("div.cards");
     this.closure = h("p.closure");
     this.undelivered = h("p.closure.undelivered");
+    this.held = h("segue-held", { hidden: true });
     this.reply = h("segue-reply", { hidden: true });
     this.retry = h("button.quiet.copy", { named: t("retry"), onclick: () => this.#retry() }, icon("retry"));
     this.foot = h(
@@ -91,7 +92,7 @@ class Turn extends Part {
       node: "dot",
       body: [
         ...[this.thinking, this.tools, this.text, this.parts, this.cards, this.closure, this.undelivered],
-        ...[this.reply, this.foot],
+        ...[this.held, this.reply, this.foot],
       ],
     });
     this.append(this.asked, this.answer);
@@ -189,6 +190,7 @@ class Turn extends Part {
 
   /** Marks an answer that the channel refused, or may not have taken. */
   #showDelivery(turn) {
+    this.held.subject = { chat: this.chat, until: turn.heldUntil };
     this.undelivered.hidden = turn.delivery !== "failed" && turn.delivery !== "unknown";
     if (this.undelivered.hidden) return;
     const words = t(turn.delivery === "failed" ? "not_delivered" : "delivery_unknown");

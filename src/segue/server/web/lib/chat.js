@@ -81,6 +81,11 @@ export class Chat extends EventTarget {
     return this.session?.days ?? null;
   }
 
+  /** Whether an automation looks at what is said here. */
+  get hasConditions() {
+    return this.jobs?.some((job) => job.policy?.when) ?? false;
+  }
+
   get hasOlder() {
     return this.#olderCursor !== null;
   }
@@ -209,17 +214,39 @@ export class Chat extends EventTarget {
     if (event.type === "session_sync" && event.object) this.#sync(event.object);
     if (/^(recall|automation|message)_update$/.test(event.type)) this.refreshFuture();
     if (event.type === "message" && event.message.source) this.refreshFuture();
+    if (event.type === "stream_start" && !event.source && this.hasConditions) this.refreshFuture();
     if (event.type === "queue_update") this.#emit("queue");
+    if (event.held || (event.held === 0 && this.#holds)) this.loadHeld().catch(() => {});
     if (!entry) return;
     if (event.type === "stream_delta") this.#render(entry);
     this.#emit("entry", { entry, event });
   }
 
+  get #holds() {
+    return this.fold.entries.some((entry) => entry.heldUntil);
+  }
+
+  /** Reads which answers wait to be sent, and until when: that is known only after they were stored. */
+  async loadHeld() {
+    const { events } = await get(`${this.path}/log?limit=${PAGE}`);
+    for (const event of events) {
+      const entry = event.type === "stream_end" && event.message && this.fold.turn(event.turn_id);
+      if (!entry || entry.heldUntil === event.message.held_until) continue;
+      entry.heldUntil = event.message.held_until;
+      this.#emit("entry", { entry, event: { type: "held" } });
+    }
+  }
+
+  /** Takes a session as the server has changed it. */
+  changed(session) {
+    this.session = session;
+    this.#emit("session");
+  }
+
   #sync(session) {
     const archived = this.session && session.message_count < this.session.message_count;
     if (archived) this.loadArchives();
-    this.session = session;
-    this.#emit("session");
+    this.changed(session);
     this.refreshFuture();
   }
 

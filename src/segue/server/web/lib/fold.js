@@ -144,6 +144,7 @@ export class Fold {
         seq: 0,
         delivery: null,
         refusal: null,
+        heldUntil: null,
         /** Files of the answer. */
         parts: [],
         /** Ids of turns, see `shown`. */
@@ -200,6 +201,7 @@ export class Fold {
     turn.quiet = Boolean(event.quiet);
     turn.messageId = event.message_id ?? null;
     turn.delivery = message?.delivery ?? turn.delivery;
+    turn.heldUntil = message?.held_until ?? null;
     turn.parts = message?.parts ?? [];
     turn.replacedBy ??= message?.replaced_by ?? null;
     // A question at the end of an answer is shown by itself.

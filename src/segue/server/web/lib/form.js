@@ -35,6 +35,8 @@ export function form(fields, save, close) {
     h("button.primary", { type: "submit" }, t("save")),
     h("button.quiet", { onclick: close }, t("cancel")),
   );
-  const element = h("form", { onsubmit: submit, onkeydown: closeOnEscape }, fields, problem, buttons);
+  const forget = () => (problem.textContent = "");
+  const heard = { onsubmit: submit, onkeydown: closeOnEscape, oninput: forget };
+  const element = h("form", heard, fields, problem, buttons);
   return element;
 }

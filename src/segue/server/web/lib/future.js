@@ -1,5 +1,7 @@
 // Upcoming entries of a conversation ("ghosts"), in order of time. Pure.
 
+import { t } from "./words.js";
+
 /** A ghost is `{ kind, id, at, label, item }`, where `item` is the recall, job or message itself. */
 export function ghosts(recall, jobs, messages) {
   const upcoming = [];
@@ -7,7 +9,7 @@ export function ghosts(recall, jobs, messages) {
     upcoming.push(ghost("recall", recall.id, recall.trigger_at, recallLabel(recall), recall));
   }
   for (const job of jobs) {
-    if (!job.enabled || !job.state?.next_run_at) continue;
+    if (!job.enabled || !job.state?.next_run_at || isRuledOut(job)) continue;
     upcoming.push(ghost("automation", job.id, job.state.next_run_at, job.name, job));
   }
   for (const message of messages) {
@@ -22,4 +24,14 @@ export function recallLabel(recall) {
 
 function ghost(kind, id, at, label, item) {
   return { kind, id, at: new Date(at), label, item };
+}
+
+/** Whether something was said or done that rules the next run out, so that it will not be heard of. */
+export const isRuledOut = (job) => job.state?.unmet?.startsWith("unless: ") ?? false;
+
+/** The condition of an automation in a few words: `unless answered`; empty if it has none. */
+export function conditionOf({ policy }) {
+  if (!policy?.when) return "";
+  const [{ if: test }, ...more] = policy.when;
+  return t(!more.length && /^(unanswered|not_done|quiet)$/.test(test) ? `short_${test}` : "short_condition");
 }

@@ -1,42 +1,66 @@
-// Outlook: what the automations of a chat will do and cost in 30 days, and what their budgets have left.
+// Outlook and usage of a chat: what comes in 30 days and costs, what was used in 30 days, what budgets have left.
 
 import { get, inPath } from "./api.js";
-import { dollars } from "./usage.js";
+import { zone } from "./times.js";
+import { amounts, dollars } from "./usage.js";
 import { t } from "./words.js";
 
 const DAYS = 30;
 
-/** Returns a line for the chat, and a line for each automation that has something to say, by its id. */
+/** Returns `{ forecast, budget, usage }`. Days are those of this browser's zone. */
 export async function outlook(key) {
   const path = `sessions/${inPath(key)}`;
-  const [forecast, budget] = await Promise.all([get(`${path}/forecast?days=${DAYS}`), get(`${path}/budget`)]);
-  const budgets = new Map(budget.jobs.map((each) => [each.job_id, each]));
-  const lines = new Map(forecast.jobs.map((job) => [job.job_id, jobLine(job, budgets.get(job.job_id))]));
-  for (const [id, each] of budgets) if (!lines.has(id)) lines.set(id, ofBudget(each));
-  return { summary: summaryOf(forecast.total, budget), lines };
+  const of = `days=${DAYS}&timezone=${encodeURIComponent(zone)}`;
+  const [forecast, budget, usage] = await Promise.all([
+    get(`${path}/forecast?${of}&slots=false`),
+    get(`${path}/budget`),
+    get(`${path}/usage?${of}`),
+  ]);
+  return { forecast, budget, usage };
 }
 
-function summaryOf(total, budget) {
-  if (!total.slots && !total.days_off) return "";
-  const parts = [t("runs", { count: total.runs })];
+/** The day of an answer, at noon: `2026-11-18`. */
+export const dayOf = (date) => new Date(`${date}T12:00`);
+
+/** What comes: how often, what will be left out, what it costs, and what the chat's budget has left. */
+export function comingWords({ forecast: { total }, budget }) {
+  const parts = [t("coming_total", { count: total.runs, days: DAYS })];
   if (total.skipped) parts.push(t("skipped_slots", { count: total.skipped }));
   if (total.days_off) parts.push(t("skipped_by_holidays", { count: total.days_off }));
   if (total.cost_usd) parts.push(t("about", { money: dollars(total.cost_usd.p50) }));
-  const words = `${t("days_ahead", { count: DAYS })}: ${parts.join(", ")}`;
-  return [words, budget.unit && ofBudget(budget)].filter(Boolean).join(" · ");
+  if (total.tokens && total.runs_without_price) {
+    parts.push(t("price_unknown_of", { count: total.runs_without_price }));
+  }
+  return [parts.join(", "), budget.unit && ofBudget(budget)].filter(Boolean).join(" · ");
 }
 
-function jobLine(job, budget) {
-  const cost = job.cost_usd && t("about_a_month", { money: dollars(job.cost_usd.p50) });
-  return [cost, budget && ofBudget(budget)].filter(Boolean).join(" · ");
+/** What an automation will cost in a month, and what its budget has left. */
+export function priceOf({ forecast, budget }, jobId) {
+  const cost = forecast.jobs.find((each) => each.job_id === jobId)?.cost_usd;
+  const own = budget.jobs.find((each) => each.job_id === jobId);
+  const words = [cost && t("about_a_month", { money: dollars(cost.p50) }), own && ofBudget(own)];
+  return words.filter(Boolean).join(" · ");
 }
+
+/** The last days of an automation, each with its sums; null on a day on which it did nothing. */
+export const daysOfJob = ({ usage }, jobId) =>
+  usage.days.map(({ date, jobs }) => ({
+    day: dayOf(date),
+    used: jobs.find((each) => each.job_id === jobId) ?? null,
+  }));
+
+/** The sums of an automation over the last days; null if it did nothing. */
+export const usedByJob = ({ usage }, jobId) => usage.jobs.find((each) => each.job_id === jobId) ?? null;
+
+/** `3.1 k tokens, $0.02`, or an empty text if no model was asked. */
+export const usedWords = (used) => amounts(used).join(", ");
 
 /** `$0.31 of $0.50 today`; what runs under way have reserved counts. */
 function ofBudget({ unit, spent, reserved, limit, per }) {
-  const amounts = { spent: spent + reserved, limit };
+  const shown = { spent: spent + reserved, limit };
   if (unit === "usd") {
-    amounts.spent = dollars(amounts.spent);
-    amounts.limit = dollars(limit);
+    shown.spent = dollars(shown.spent);
+    shown.limit = dollars(limit);
   }
-  return `${t(`budget_${unit}`, amounts)} ${t(`in_this_${per}`)}`;
+  return `${t(`budget_${unit}`, shown)} ${t(`in_this_${per}`)}`;
 }

@@ -72,6 +72,13 @@ export const formatDate = (moment) =>
     ...year(moment),
   });
 
+/** Dates in a row: the day is said again only when it is another one. */
+export const formatDates = (moments, before = null) =>
+  moments.map((moment, index) => {
+    const last = index ? moments[index - 1] : before;
+    return last && sameDay(last, moment) ? formatClock(moment) : formatDate(moment);
+  });
+
 /** The one or two largest units: `12 min`, `2 h 5 min`, `3 d`. */
 export function formatDistance(ms) {
   const seconds = Math.max(1, Math.round(ms / 1000));

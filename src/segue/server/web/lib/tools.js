@@ -67,5 +67,5 @@ export function scheduledBy({ name, args, result, error, finished }) {
   return id ? { kind, id } : null;
 }
 
-/** Words joined as the language does: `a, b and c`. */
-export const listed = (words) => new Intl.ListFormat(language).format(words);
+/** Words joined as the language does: `a, b and c`, or with the type `disjunction` `a, b or c`. */
+export const listed = (words, type = "conjunction") => new Intl.ListFormat(language, { type }).format(words);

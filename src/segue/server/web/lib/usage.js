@@ -1,4 +1,4 @@
-// Usage of a run in one line: its tokens, what the provider had in its cache, its cost and its models.
+// Usage in words: of a run in one line, and of many in their sum.
 
 import { t } from "./dom.js";
 import { language } from "./words.js";
@@ -16,6 +16,15 @@ function count(tokens) {
 export function dollars(amount) {
   const digits = amount < CENT ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
   return `$${new Intl.NumberFormat(language, digits).format(amount)}`;
+}
+
+/** The sum of many runs: `["3.1 k tokens", "$0.02"]`; a price that is not known is said. */
+export function amounts({ input_tokens: read, output_tokens: written, cost_usd: cost, without_price: unpriced }) {
+  if (!read && !written) return [];
+  const parts = [t("tokens_used", { n: count(read + written) })];
+  if (cost != null) parts.push(dollars(cost));
+  if (unpriced) parts.push(cost == null ? t("price_unknown") : t("price_unknown_of", { count: unpriced }));
+  return parts;
 }
 
 export function usageLine(usage) {

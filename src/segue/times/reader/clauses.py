@@ -1,0 +1,232 @@
+"""Finds the words of a clause that take its time away: negation, removal of a reminder, past tense, quotes.
+
+`don't wake me tomorrow at 7`, `delete the alarm for tomorrow at 6`, `on monday at 9 I was there` and `he
+wrote "see you tomorrow at 9"` name a time without a request for it. A clause ends at a comma, so that `if I
+don't answer, ask me in 2 hours` has its time. In a request the past tense belongs to its subject: `remind me
+at 3pm what he said`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from segue.record import positional
+from segue.times.reader.adjacent_words import TimeWord
+from segue.times.reader.language import Language
+from segue.times.reader.languages.chinese import CHINESE
+from segue.times.reader.languages.english import ENGLISH
+from segue.times.reader.languages.french import FRENCH
+from segue.times.reader.languages.german import GERMAN
+from segue.times.reader.languages.russian import RUSSIAN
+from segue.times.reader.languages.spanish import SPANISH
+
+_QUOTED = re.compile(
+    r"\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|‹[^›]+›|「[^」]+」|『[^』]+』|《[^》]+》"
+)
+_BREAK = re.compile(r"[,;:.!?…\n—，、。；：！？]")
+_GREETING = re.compile(
+    r"\b(?:good (?:morning|afternoon|evening|night)|guten (?:morgen|abend|tag)|gute nacht|buenos días"
+    r"|buenas (?:tardes|noches)|доброе утро|добрый (?:день|вечер))\b|(?:早上|上午|中午|下午|晚上)好",
+    re.IGNORECASE,
+)
+_MEANING = re.compile(
+    r"\bmeans?\b|\bbedeutet\b|\bheißt\b|\bsignifi|\bveut dire|\b(?:о|)значит|означает|意思", re.IGNORECASE
+)
+
+
+@positional
+class _Clauses:
+    """The words of one language, as patterns without regard to case."""
+
+    denied_before: str
+    """Negation anywhere before the time."""
+    denied_after: str
+    """Negation after the time: from its end on."""
+    wanted: str
+    """Words with which a negation is none: `don't forget`."""
+    removed: str
+    """The name of a reminder that is to go, from the verb on."""
+    past: str
+    asked: str
+    """Words with which a past tense does not concern the time: a request, a plan."""
+
+
+_TABLE: Mapping[Language, _Clauses] = {
+    ENGLISH: _Clauses(
+        denied_before=(
+            r"\b(?:not(?! to)|never|no|cannot|without|(?:any\w*|every\w*|all) but"
+            r"|(?:do|does|did|wo|ca|is|should|would|must)n['’]?t)\b"
+        ),
+        denied_after=r"\W*(?:i |we |you |please )?(?:never|no|not(?! to\b)|cannot|(?:do|wo|ca)n['’]?t)\b",
+        wanted=r"\bforget|\bmiss\b|\bwhy (?:not|don['’]?t)|\bno (?:matter|problem|worries)|\bnot only",
+        removed=(
+            r"\bnever ?mind\b"
+            r"|\b(?:delete|cancel|remove|drop|clear|disable|dismiss|skip|stop|(?:turn|switch) off)\b"
+            r".*\b(?:alarm|reminder|timer|alert|notification|wake-?up)"
+        ),
+        past=(
+            r"\b(?:was|were|wasn['’]?t|weren['’]?t|had|did|didn['’]?t|went|came|met|saw|said|got|began|ran)\b"
+            r"|\b(?:i|we|he|she|they|it|you|who) (?!need|feed|heed|speed|exceed|proceed)\w{2,}ed\b"
+        ),
+        asked=(
+            r"\b(?:remind|wake|tell|ask|ping|nudge|text|send|alert|notify|please|let me)\b"
+            r"|\b(?:can|could|will) you\b|\bwas (?:wondering|hoping|thinking|going)"
+            r"|\b(?:wanted|needed|hoped|supposed|had to)\b"
+            r"|\b(?:moved|rescheduled|postponed|shifted|changed|pushed|booked|scheduled|planned|invited|told)\b"
+        ),
+    ),
+    GERMAN: _Clauses(
+        denied_before=r"\b(?:nicht|kein\w*|nie|niemals|ohne)\b",
+        denied_after=r"[^,]*\b(?:nicht(?! zu)|kein\w*|nie|niemals)\b",
+        wanted=r"\bverg[ie]ss|\bverpass|\bwarum nicht|\bnicht nur",
+        removed=(
+            r"\b(?:lösch|loesch|streich|entfern|stornier|cancel|stopp|vergiss|brich)\w*\b.*"
+            r"(?:wecker|erinnerung|alarm|timer|termin)|\b(?:wecker|erinnerung|alarm|timer)\b.*\b(?:aus|ab)\b"
+        ),
+        past=(
+            r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|ging|gingen|kam|kamen|traf|trafen|gab|sagte|rief)\b"
+            r"|\b(?:habe?|hast|hat|haben|bin|ist|sind)\b.*\b(?!gehen|geben|gestern|gegen)"
+            r"(?:\w*ge\w{2,}(?:t|en)|\w{3,}iert)\b"
+        ),
+        asked=(
+            r"\b(?:erinner|weck|sag|frag|schick|schreib|ruf|meld|bitte|kannst|könntest)\w*"
+            r"|(?:verschoben|verlegt|geplant|angesetzt|vereinbart|gebucht|ausgemacht|reserviert|eingeladen)\b"
+        ),
+    ),
+    FRENCH: _Clauses(
+        denied_before=r"\b(?:ne|pas|jamais|aucune?|rien|sans)\b|\bn['’]",
+        denied_after=r"\W*(?:je |tu |on )?(?:ne\b|n['’]|pas\b|jamais\b|aucune?\b|rien\b)",
+        wanted=r"\boubli|\bmanqu|\bpourquoi pas|\bpas (?:de (?:problème|souci)|seulement)",
+        removed=(
+            r"\b(?:supprim|annul|enl[eè]v|efface|retire|arrête|désactive|oublie)\w*\b.*"
+            r"\b(?:réveil|rappel|alarme|minuteur|rendez-vous)"
+        ),
+        past=(
+            r"\b(?:étai\w+|avai\w+|fut|furent|(?:ai|as|a|avons|avez|ont|suis|es|est|sommes|êtes|sont)"
+            r" (?:\w+ )?(?:\w{2,}(?:é|ée|és|ées)|vu|venue?s?|pris|dit|fait|eu|partie?s?|reçu|mis))\b"
+            r"|\b(?!fait|lait|parfait|souhait|trait|extrait|portrait|forfait)\w{3,}(?<!r)(?:ait|aient)\b"
+        ),
+        asked=(
+            r"\b(?:rappel|réveil|dis|demand|envo|prévi|écri|peux|pourrais|s['’]il)\w*"
+            r"|\b(?:déplacé|décalé|reporté|prévu|fixé|réservé|invité)"
+        ),
+    ),
+    SPANISH: _Clauses(
+        denied_before=r"\b(?:no|nunca|jamás|nada|ning[uú]n\w*|sin)\b",
+        denied_after=r"\W*(?:no|nunca|jamás|ning[uú]n\w*)\b",
+        wanted=r"\bolvid|\bpor ?qué no|\bno (?:solo|sólo|pasa nada)|\bpierd",
+        removed=(
+            r"\b(?:borra|elimin|cancel|quit|anul|desactiv|para)\w*\b.*"
+            r"\b(?:alarma|recordatorio|aviso|temporizador|cita)"
+        ),
+        past=(
+            r"\b(?:era|eran|fue|fui|fueron|estuv\w+|tuv\w+|hub\w+|había\w*|tenía\w*|hizo|dijo|vino|vi)\b"
+            r"|\b\w{3,}(?:aba|aban|ábamos)\b|\b\w{2,}ó\b"
+            r"|\b(?:h[ae]|has|hemos|han) \w{2,}[aií]do\b"
+            r"|\b(?!café|jos[eé]|bebé|porqué|comité)\w{3,}(?<!r)é\b"
+        ),
+        asked=(
+            r"\b(?:recu[eé]rd|despi[eé]rt|dime|dile|preg[uú]nt|env[ií]|av[ií]s|escr[ií]b|ll[aá]ma(?:me)?\b|puedes)\w*"
+            r"|\b(?:movido|movió|aplaz|reserv|previst|fijad|programad|invit)"
+        ),
+    ),
+    RUSSIAN: _Clauses(
+        denied_before=r"\b(?:не|нет|никак\w+|никогда|нельзя|без)\b",
+        denied_after=r"\W*(?:меня |мне |я )?(?:не(?! \w+(?:ть|ти|чь)(?:ся)?\b)|нельзя|никак\w+)\b",
+        wanted=r"\bза(?:бу|бы)|\bпропус|\bпочему (?:бы )?не\b|\bне только",
+        removed=r"\b(?:удал|отмен|убер|сотр|выключ|отключ)\w*\b.*\b(?:будильник|напоминани|таймер|встреч)",
+        past=(
+            r"\b(?!канал|вокзал|журнал|сигнал|финал|материал|персонал|квартал|капитал|отдел|предел|раздел"
+            r"|модел|недел|начал|числ)(?:был|\w{2,}(?:ал|ил|ел|ял|ул|шёл|шел|шл|мог))(?:а|о|и)?(?:сь|ся)?\b"
+        ),
+        asked=(
+            r"\b(?:напомн|разбуд|скаж|спрос|пришл|напиш|позвони\b|пожалуйста|можешь|чтобы|хотел)\w*"
+            r"|\b(?:перенес|перенёс|назначен|запланир|заброниров|пригла)"
+        ),
+    ),
+    CHINESE: _Clauses(
+        denied_before=r"不要|不用|不必|不想|別|别|勿|甭",
+        denied_after=(
+            r"\s*[我你他她它们們请請就都先再的]{0,3}(?:不要|不用|不必|不想|不能|不在|不行|不去|別|别|勿|甭|没|沒)"
+        ),
+        wanted=r"忘|错过|錯過|为什么不|為什麼不|要不要|别人|別人",
+        removed=r"(?:删|刪|取消|关掉|關掉|去掉|撤).*(?:闹钟|鬧鐘|闹铃|鬧鈴|提醒|计时|計時|会议|會議)",
+        past=r"(?<![忘为為除])了(?!解)|当时|當時|那时|那時|[有去来來见見谈談说說打买買看做聊吃][过過]",
+        asked=r"提醒|告诉|告訴|叫|通知|问我|問我|请|請|帮|幫|订|訂|改",
+    ),
+}  # fmt: skip
+
+
+def without_greeting(sentence: str) -> str:
+    """The sentence with spaces for `good morning`, which names no time."""
+    return _GREETING.sub(lambda found: " " * len(found[0]), sentence)
+
+
+def asks_for_meaning(sentence: str) -> bool:
+    """`what does "every day at 9" mean?`"""
+    return _MEANING.search(sentence) is not None
+
+
+def quoted_ranges(sentence: str) -> list[range]:
+    """The parts of the sentence in quotation marks; none if they are all of it."""
+    found = [range(match.start(), match.end()) for match in _QUOTED.finditer(sentence)]
+    outside = "".join(_without(sentence, found))
+    return found if any(letter.isalnum() for letter in outside) else []
+
+
+def _without(sentence: str, parts: Sequence[range]) -> Iterator[str]:
+    start = 0
+    for part in parts:
+        yield sentence[start : part.start]
+        start = part.stop
+    yield sentence[start:]
+
+
+def taken_away(
+    sentence: str, words: Sequence[TimeWord], language: Language, phrase: range, *, may_be_past: bool
+) -> str:
+    """The part of the clause around the phrase that says that the time is not wanted; empty if none does.
+
+    `may_be_past`: whether the phrase, such as `monday at 9`, can also mean a time that has passed."""
+    clauses = _TABLE[language]
+    extent = _clause(words, phrase)
+    before, after = sentence[extent.start : phrase.start], sentence[phrase.stop : extent.stop]
+    if (found := _search(clauses.removed, sentence[extent.start : extent.stop])) and (
+        extent.start + found.start() < phrase.start
+    ):
+        return _part(sentence, extent.start + found.start(), phrase.stop)
+    if not _search(clauses.wanted, before + " " + after):
+        if found := _search(clauses.denied_before, before):
+            return _part(sentence, extent.start + found.start(), phrase.stop)
+        if found := re.match(clauses.denied_after, after, re.IGNORECASE):
+            return _part(sentence, phrase.start, phrase.stop + found.end())
+    if may_be_past and not _search(clauses.asked, before + " " + after):
+        if found := _search(clauses.past, before):
+            return _part(sentence, extent.start + found.start(), phrase.stop)
+        if found := _search(clauses.past, after):
+            return _part(sentence, phrase.start, phrase.stop + found.end())
+    return ""
+
+
+def _search(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.IGNORECASE)
+
+
+def _part(sentence: str, start: int, end: int) -> str:
+    return sentence[start:end].strip(" ,，")
+
+
+def _clause(words: Sequence[TimeWord], phrase: range) -> range:
+    """The words around the phrase without punctuation between them."""
+    before = [word for word in words if word.start < phrase.start]
+    after = [word for word in words if word.start >= phrase.stop]
+    start, end = phrase.start, phrase.stop
+    for word in reversed(before):
+        if _BREAK.search(word.after):
+            break
+        start = word.start
+    inside = [word for word in words if word.start in phrase]
+    for last, word in zip([*inside[-1:], *after], after, strict=False):
+        if _BREAK.search(last.after):
+            break
+        end = word.end
+    return range(start, end)
