@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
-from tests.postgres import create_database, drop_database, in_database, temporary_server
+from tests.postgres import Server, create_database, drop_database, in_database, temporary_server
 
 
 class Environment:
@@ -19,7 +19,7 @@ class Environment:
         """Small sizes and one round instead of the measurement."""
         self._stack = stack
         self._names = (f"bench_{number}" for number in count(1))
-        self._server_url: str | None = None
+        self._running: Server | None = None
 
     @property
     def rounds(self) -> int:
@@ -36,17 +36,22 @@ class Environment:
     @contextmanager
     def database(self) -> Iterator[str]:
         """The URL of an empty PostgreSQL database, which is dropped afterwards."""
-        server_url, name = self._server(), next(self._names)
+        server_url, name = self._server().url, next(self._names)
         asyncio.run(create_database(server_url, name))
         try:
             yield in_database(server_url, name)
         finally:
             asyncio.run(drop_database(server_url, name))
 
-    def _server(self) -> str:
-        if self._server_url is None:
-            self._server_url = self._stack.enter_context(temporary_server()).url
-        return self._server_url
+    @property
+    def server_process(self) -> int:
+        """The id of PostgreSQL's first process."""
+        return self._server().process.pid
+
+    def _server(self) -> Server:
+        if self._running is None:
+            self._running = self._stack.enter_context(temporary_server())
+        return self._running
 
 
 @contextmanager

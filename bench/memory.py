@@ -11,10 +11,15 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
-from time import perf_counter
-from typing import TypeAlias
+from operator import mul
+from pathlib import Path
+from time import process_time
+from typing import NamedTuple, TypeAlias
+
+import asyncpg
 
 from bench.environment import open_environment
+from bench.measure import percentile
 from bench.question_set import LANGUAGES, NOW, Exchange, Question, distractors, everything, read
 from segue import Kernel
 from segue.kernel.transactions.memory import learn
@@ -30,6 +35,7 @@ from segue.times.clock import to_ms
 Found: TypeAlias = Sequence[str]
 """The ids of the exchanges that were found, the best first."""
 _AT_ONCE = 200
+_BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
 def main() -> None:
@@ -67,8 +73,9 @@ async def _recall(embedder: Embedder | None, *, set_aside: bool, missed: bool) -
     plain = Bm25(exchanges)
     async with remembering("sqlite://:memory:", exchanges) as kernel:
         ours = {question: await _found(kernel, question, exchanges) for question in asked}
-        with_vectors = ours
+        with_vectors, by_vectors = ours, dict[Question, Found]()
         if embedder is not None:
+            by_vectors = await _nearest(embedder, asked, exchanges)
             kernel.memory_reader.embedder = embedder
             await kernel.memory.embed_missing()
             with_vectors = {question: await _found(kernel, question, exchanges) for question in asked}
@@ -79,7 +86,8 @@ async def _recall(embedder: Embedder | None, *, set_aside: bool, missed: bool) -
         _row(f"{language}, BM25", some, {question: plain.search(question.text) for question in some})
         _row(f"{language}, Segue", some, ours)
         if embedder is not None:
-            _row(f"{language}, with {embedder.name}", some, with_vectors)
+            _row(f"{language}, {embedder.name}", some, by_vectors)
+            _row(f"{language}, Segue with it", some, with_vectors)
     for question in asked if missed else ():
         if question.evidence not in ours[question]:
             print(f"missed {question.evidence}: {question.text}")
@@ -94,6 +102,23 @@ async def _found(kernel: Kernel, question: Question, exchanges: Sequence[Exchang
         learned = each.memory.kind is not MemoryKind.PASSAGE and content in evidence.user
         found.append(evidence.id if learned or content == evidence.passage else "another")
     return found
+
+
+async def _nearest(
+    embedder: Embedder, asked: Sequence[Question], exchanges: Sequence[Exchange]
+) -> dict[Question, Found]:
+    """What is found by the cosine of the vectors alone."""
+    vectors = await embedder.embed([each.passage for each in exchanges])
+    wanted = await embedder.embed([question.text for question in asked])
+    found: dict[Question, Found] = {}
+    for question, vector in zip(asked, wanted, strict=True):
+        near = [(_cosine(vector, other), each.id) for each, other in zip(exchanges, vectors, strict=True)]
+        found[question] = [name for _, name in sorted(near, reverse=True)[:10]]
+    return found
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(map(mul, one, other)) / (math.hypot(*one) * math.hypot(*other))
 
 
 def _row(name: str, asked: Sequence[Question], found: dict[Question, Found]) -> None:
@@ -150,7 +175,7 @@ def _words(text: str) -> list[str]:
 
 
 def _latency(sizes: Sequence[int]) -> None:
-    print(f"\n{'a search, ms':28}{'passages':>10}{'p50':>10}{'p99':>11}")
+    print(f"\n{'a search, ms of processor':28}{'passages':>10}{'p50':>10}{'p99':>11}{'database p99':>14}")
     with open_environment(short=False) as env:
         for size in sizes:
             with env.folder() as folder:
@@ -160,24 +185,57 @@ def _latency(sizes: Sequence[int]) -> None:
 
 
 def _timed(kind: str, url: str, size: int) -> None:
-    taken = sorted(asyncio.run(_searches(url, size)))
-    p50, p99 = taken[len(taken) // 2], taken[len(taken) * 99 // 100]
-    print(f"{kind:28}{size:10,}{p50:10.1f}{p99:11.1f}")
+    without, with_statistics = asyncio.run(_searches(url, size))
+    _timed_row(kind, size, without)
+    if with_statistics:
+        _timed_row(f"{kind}, after ANALYZE", size, with_statistics)
 
 
-async def _searches(url: str, size: int) -> list[float]:
+def _timed_row(kind: str, size: int, taken: "Sequence[Spent]") -> None:
+    whole, database = [each.whole for each in taken], [each.database for each in taken]
+    print(
+        f"{kind:28}{size:10,}{percentile(whole, 50):10.1f}{percentile(whole, 99):11.1f}"
+        + (f"{percentile(database, 99):14.1f}" if any(database) else "")
+    )
+
+
+class Spent(NamedTuple):
+    """Milliseconds of processor."""
+
+    whole: float
+    database: float
+    """Of PostgreSQL's processes; SQLite works in this one."""
+
+
+async def _searches(url: str, size: int) -> tuple[list[Spent], list[Spent]]:
+    """What searches take in a database without statistics, and with them."""
     exchanges = [*(each for language in LANGUAGES for each in read(language)[0])]
     more = (size - len(exchanges) + 1) // 2
     exchanges += [each for language in LANGUAGES for each in distractors(language, more)]
-    questions = [question for language in LANGUAGES for question in read(language)[1]]
-    taken = []
     async with _filled(url, exchanges[:size]) as kernel:
         await kernel.memory.search("the first search loads what it needs, last summer")
-        for question in questions:
-            started = perf_counter()
-            await kernel.memory.search(question.text)
-            taken.append((perf_counter() - started) * 1000)
+        if not url.startswith("postgresql"):
+            return await _spent(kernel, []), []
+        async with asyncpg.create_pool(url, min_size=1, max_size=1) as beside:
+            backends = [row["pid"] for row in await beside.fetch(_BACKENDS)]
+            without = await _spent(kernel, backends)
+            await beside.execute("VACUUM ANALYZE")
+            return without, await _spent(kernel, backends)
+
+
+async def _spent(kernel: Kernel, backends: Sequence[int]) -> list[Spent]:
+    taken = []
+    for question in (question for language in LANGUAGES for question in read(language)[1]):
+        own, others = process_time(), _processor(backends)
+        await kernel.memory.search(question.text)
+        database = _processor(backends) - others
+        taken.append(Spent((process_time() - own) * 1000 + database, database))
     return taken
+
+
+def _processor(processes: Sequence[int]) -> float:
+    """The milliseconds of processor that these processes of Linux have used."""
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in processes) / 1e6
 
 
 @asynccontextmanager

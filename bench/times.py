@@ -22,6 +22,7 @@ from tests.unit.when.phrase_corpus import (
     judge_phrase,
     judge_sentence,
     phrases,
+    requests,
     sentences,
 )
 
@@ -55,6 +56,7 @@ def main() -> None:
             lines = [line for line in phrases(language) if line.set_aside is aside]
             _row(language + (", set aside" if aside else ""), lines, judge_phrase)
         _row("sentences" + (", later ones" if aside else ""), sentences(later=aside), judge_sentence)
+        _row("requests" + (", later ones" if aside else ""), requests(later=aside), judge_sentence)
     _readings()
     _slots()
 

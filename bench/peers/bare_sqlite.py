@@ -83,7 +83,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _fire_all(database: sqlite3.Connection, group: int) -> None:
-    while due := _rows(database, queries.jobs.due, {"since": 0, "now": NOW, "limit": group}):
+    while due := _rows(database, queries.jobs.due, {"since": 0, "now": NOW, "limit": group, "unified": 0}):
         with _committed(database):
             for job in due:
                 _fire(database, job)

@@ -13,6 +13,7 @@ from bench.workloads.memory import memory
 from bench.workloads.messages import messages
 from bench.workloads.peers_alone import peers_alone
 from bench.workloads.pending import pending
+from bench.workloads.processes import processes
 from bench.workloads.turns import postgres_turns, sqlite_turns
 
 Workload: TypeAlias = Callable[[Environment], Iterable[Figure]]
@@ -21,6 +22,7 @@ WORKLOADS: Mapping[str, Workload] = {
     "import": importing,
     "sqlite-turns": sqlite_turns,
     "postgres-turns": postgres_turns,
+    "processes": processes,
     "lateness": lateness,
     "flood": flood,
     "pending": pending,

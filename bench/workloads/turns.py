@@ -35,7 +35,7 @@ def sqlite_turns(env: Environment) -> Iterator[Figure]:
     users = bare_sqlite.Turns(sessions=SESSIONS, each=each)
     scheduled = bare_sqlite.Turns(sessions=SESSIONS, each=each, scheduled=True)
     due = bare_sqlite.Turns(sessions=SESSIONS * each, each=1, scheduled=True, due=True)
-    yield _against_bare_loop("SQLite: users' turns", env, _users_turns, users)
+    yield _against_bare_loop("SQLite: users' turns", env, users_turns, users)
     yield _against_bare_loop("SQLite: scheduled turns", env, _scheduled_turns, scheduled)
     yield _against_bare_loop("SQLite: due jobs, fired and run", env, _due_jobs, due)
 
@@ -43,8 +43,8 @@ def sqlite_turns(env: Environment) -> Iterator[Figure]:
 def postgres_turns(env: Environment) -> Iterator[Figure]:
     theirs = pgqueuer.Drain(jobs=env.size(20_000, short=2_000))
     wide = pgqueuer.Drain(jobs=theirs.jobs, batch=100)
-    yield _against_pgqueuer("PostgreSQL: users' turns", env, _users_turns, theirs)
-    yield _against_pgqueuer("  PgQueuer with batches of 100", env, _users_turns, wide)
+    yield _against_pgqueuer("PostgreSQL: users' turns", env, users_turns, theirs)
+    yield _against_pgqueuer("  PgQueuer with batches of 100", env, users_turns, wide)
     yield _against_pgqueuer("PostgreSQL: scheduled turns", env, _scheduled_turns, theirs)
 
 
@@ -80,7 +80,7 @@ async def _drained(url: str, fill: Fill, turns: int) -> float:
         return (await drain(kernel, echo)).per_second
 
 
-async def _users_turns(kernel: Kernel, turns: int) -> None:
+async def users_turns(kernel: Kernel, turns: int) -> None:
     for _ in range(turns // SESSIONS):
         await asyncio.gather(*(kernel.receive(_key(number), "go on") for number in range(SESSIONS)))
 
