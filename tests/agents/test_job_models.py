@@ -1,7 +1,6 @@
 """A job's own model, and a cheaper one that looks first."""
 
 import json
-import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -23,7 +22,7 @@ from segue.testing.scripted_provider import ProviderRequest, ScriptedProvider, s
 from segue.testing.wire_formats import Calls
 
 CHAT = "web:1"
-RUNS = 100 if os.environ.get("SEGUE_LONG") == "1" else 5
+RUNS = 100
 MODELS = {
     "fast": "openai-chat:gpt-4o-mini",
     "best": "anthropic:claude-haiku-5-5",

@@ -1,8 +1,9 @@
-"""Offline agent: scheduling by chat, in English and Chinese."""
+"""Offline agent: scheduling by chat, in six languages."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 import pytest_asyncio
@@ -12,7 +13,9 @@ from segue.agents.offline import OfflineAgent
 from segue.agents.tools.cron import cron_tool
 from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.registry import Registry
+from segue.model.conditions.vocabulary import If, Otherwise
 from segue.testing import ManualClock, quiet
+from segue.times.clock import to_moment
 from tests.docs.pages import ROOT
 
 CHAT = "web:1"
@@ -267,3 +270,109 @@ async def test_it_says_why_it_could_not(kernel: Kernel, ask: Asking) -> None:
     )
     assert (await ask("every now and then say hello")).startswith("How often, and what?")
     assert await kernel.jobs.list(CHAT, kind=JobKind.CRON) == []
+
+
+WISHES = [
+    ("remind me every monday at 9 about the report", "0 9 * * 1", "Reminder: the report"),
+    ("in 10 minutes remind me to drink water", "10:10", "Reminder: drink water"),
+    ("nag me every day at 9 to do the taxes", "0 9 * * *", "Reminder: do the taxes"),
+    ("erinnere mich jeden Tag um 8 daran, Wasser zu trinken", "0 8 * * *", "Erinnerung: Wasser zu trinken"),
+    ("Kannst du mich morgen um 9 an den Bericht erinnern?", None, None),
+    ("erinnere mich morgen um 9 an den Bericht", "09:00", "Erinnerung: den Bericht"),
+    ("sag mir morgen um 9, was neu ist", "09:00", "sag mir was neu ist"),
+    ("rappelle-moi demain à 9h d'appeler Paul", "09:00", "Rappel : appeler Paul"),
+    ("rappelle-moi tous les lundis à 9h de faire le rapport", "0 9 * * 1", "Rappel : faire le rapport"),
+    ("tous les jours à 9h dis-moi ce qui est nouveau", "0 9 * * *", "dis-moi ce qui est nouveau"),
+    ("recuérdame mañana a las 9 llamar a Ana", "09:00", "Recordatorio: llamar a Ana"),
+    ("recuérdame todos los lunes a las 9 el informe", "0 9 * * 1", "Recordatorio: el informe"),
+    ("cada día a las 9 dime qué hay de nuevo", "0 9 * * *", "dime qué hay de nuevo"),
+    ("напомни мне завтра в 9 позвонить маме", "09:00", "Напоминание: позвонить маме"),
+    ("напоминай мне каждый понедельник в 9 про отчёт", "0 9 * * 1", "Напоминание: отчёт"),
+    ("каждый день в 9 скажи, что нового", "0 9 * * *", "скажи, что нового"),
+    ("明天早上9点提醒我打电话", "09:00", "提醒：打电话"),
+    ("每周一早上9点提醒我交报告", "0 9 * * 1", "提醒：交报告"),
+    ("提醒我每天晚上10点吃药", "0 22 * * *", "提醒：吃药"),
+    ("tell me a joke at 5pm", "17:00", "tell me a joke"),
+    ("wake me up tomorrow at 7", "07:00", "wake me up"),
+    ("in 20 minutes, ask me how the meeting went", "10:20", "ask me how the meeting went"),
+    ("could you check the oven in 30 minutes?", "10:30", "check the oven"),
+    ("don't remind me tomorrow at 9 to call Ana", None, None),
+    ("tell me about monday", None, None),
+    ("tell me what I said yesterday at 5pm", None, None),
+    ("how does a reminder work?", None, None),
+]
+"""What a user writes at 10:00, when it runs, and the message of the job; None if nothing is scheduled."""
+
+
+async def test_what_people_write_is_scheduled_in_six_languages(kernel: Kernel, ask: Asking) -> None:
+    wrong = []
+    for words, schedule, message in WISHES:
+        said = await ask(words)
+        jobs = await kernel.jobs.list(CHAT, kind=JobKind.CRON)
+        for job in jobs:
+            await kernel.jobs.delete(job.id)
+        made = [(_written(job), job.action.prompt) for job in jobs if isinstance(job.action, Ask)]
+        if made != ([] if schedule is None else [(schedule, message)]):
+            wrong.append((words, made, said))
+    assert wrong == []
+
+
+def _written(job: Job) -> str:
+    if isinstance(job.trigger, Cron):
+        return job.trigger.expr
+    return to_moment(job.slot or 0).astimezone(ZoneInfo("Europe/Berlin")).strftime("%H:%M")
+
+
+async def test_jobs_are_changed_by_their_names_and_removed_all_at_once(kernel: Kernel, ask: Asking) -> None:
+    await ask("every 2 hours check the build")
+    await ask("every day at 9 write the morning report")
+    await ask("every day at 18 write the evening report")
+    assert await ask("pause the morning report") == "“write the morning report” is paused."
+    assert await ask("pause report") == "Which one: “write the evening report”, “write the morning report”?"
+    assert (await ask("stop talking about the weather")).startswith("You said")
+    assert await ask("cancel all my reminders") == (
+        "Removed: “write the evening report”, “write the morning report”, “check the build”."
+    )
+    assert await ask("delete everything") == "Nothing is scheduled here."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "empty"),
+    [
+        ("was kannst du?", "erinnere mich in 10 Minuten", "was ist geplant?"),
+        ("que peux-tu faire ?", "rappelle-moi dans 10 minutes", "qu'est-ce qui est prévu ?"),
+        ("¿qué puedes hacer?", "recuérdame en 10 minutos", "¿qué hay programado?"),
+        ("что ты умеешь?", "напомни мне через 10 минут", "что запланировано?"),
+        ("你能做什么？", "10分钟后提醒我喝水", "有什么安排？"),
+    ],
+)
+async def test_its_own_examples_are_understood_in_each_language(
+    kernel: Kernel, ask: Asking, question: str, answer: str, empty: str
+) -> None:
+    help_ = await ask(question)
+    assert answer in help_
+    nothing = await ask(empty)
+    for line in help_.splitlines():
+        if line.startswith("- "):
+            await ask(line[2:])
+    assert len(await kernel.jobs.list(CHAT, kind=JobKind.CRON)) == 2
+    assert await ask(empty) != nothing
+    assert not nothing.startswith("You said")
+
+
+@pytest.mark.parametrize(
+    ("words", "condition", "otherwise"),
+    [
+        ("remind me tomorrow at 9 to call Ana unless I have answered", If.UNANSWERED, Otherwise.END),
+        ("nag me every day at 9 to do the taxes until done", If.NOT_DONE, Otherwise.END),
+        ("erinnere mich morgen um 9 an Ana, falls ich nicht geantwortet habe", If.UNANSWERED, Otherwise.END),
+        ("every day at 9 ask me how it goes, if I haven't replied", If.UNANSWERED, Otherwise.SKIP),
+    ],
+)
+async def test_a_condition_in_the_wish_becomes_one_of_the_job(
+    kernel: Kernel, ask: Asking, words: str, condition: If, otherwise: Otherwise
+) -> None:
+    await ask(words)
+    policy = (await the_job(kernel)).policy
+    assert [one.test for one in policy.when or ()] == [condition]
+    assert policy.otherwise is otherwise

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,9 @@ async def bot(folder: Path, agent: ScriptedAgent, **options: Any) -> AsyncIterat
 
 async def spoken(api: BotApi, kernel: Kernel, text: str = "Drink tea.") -> Job:
     """A job that has just sent its first message, and has an hour until the next."""
-    job = await kernel.schedule(CHAT, Every(1), Ask("Tea?"), name="tea")
+    soon = datetime.now(UTC) + timedelta(seconds=2)
+    job = await kernel.schedule(CHAT, Every(3600, start=soon), Ask("Tea?"), name="tea")
     await eventually(lambda: any(text[-20:] in shown for shown in api.shown("7")), "the job has spoken")
-    await kernel.jobs.update(job.id, trigger=Every(3600))
 
     async def is_anchored() -> bool:
         session = await kernel.sessions.get(CHAT)

@@ -141,3 +141,13 @@ async def test_a_dry_run_and_a_forecast_store_nothing(segue: Segue) -> None:
     refused = await segue("jobs", "forecast", "web:1", "--days", "400")
     assert refused.code == 2
     assert "1 to 366 days" in refused.err
+
+
+async def test_usage_of_a_session_in_which_nothing_ran(segue: Segue) -> None:
+    empty = await segue("runs", "usage", "web:1")
+    assert empty.code == 1, "there is no session yet"
+    await add(segue, "--name", "report")
+    nothing = await segue("runs", "usage", "web:1")
+    assert "Nothing ran in web:1 in the last 30 days." in nothing.out
+    refused = await segue("runs", "usage", "web:1", "--days", "400")
+    assert (refused.code, "1 to 366 days" in refused.err) == (2, True)

@@ -134,7 +134,18 @@ class PlainHttp:
         return named((await self.request("GET", "/sessions"))["sessions"])
 
     async def session_update(self, key: str, **about: Any) -> Any:
+        if about.get("budget") is not None:
+            about["budget"] = about["budget"].to_json()
         return named(await self.request("PATCH", f"/sessions/{quote(key)}", about))
+
+    async def session_budget(self, key: str) -> Any:
+        return _budgets(await self.request("GET", f"/sessions/{quote(key)}/budget"))
+
+    async def session_raise_budget(self, key: str) -> Any:
+        return _budgets(await self.request("POST", f"/sessions/{quote(key)}/budget/raise"))
+
+    async def session_mark_read(self, key: str, seq: int) -> Any:
+        return (await self.request("POST", f"/sessions/{quote(key)}/read", {"seq": seq}))["unread"]
 
     async def session_delete(self, key: str, *, with_jobs: bool = False) -> None:
         data = await self.request(
@@ -284,8 +295,17 @@ class PlainHttp:
     async def guest_list(self) -> Any:
         return named((await self.request("GET", "/guests"))["guests"])
 
-    async def job_add(self, key: str, trigger: Any, action: Any, *, name: str | None = None) -> Any:
-        body = {"message": action.prompt, "schedule": _schedule(trigger), "name": name}
+    async def job_raise_budget(self, job_id: str) -> Any:
+        job = await self.job_get(job_id)
+        path = f"/sessions/{quote(job.session_key)}/budget/raise"
+        await self.request("POST", path, {"job_id": job_id})
+        return job
+
+    async def job_add(
+        self, key: str, trigger: Any, action: Any, *, name: str | None = None, policy: Any = None
+    ) -> Any:
+        limits = policy and {"budget": policy.budget.to_json()}
+        body = {"message": action.prompt, "schedule": _schedule(trigger), "name": name, "policy": limits}
         given = {field: value for field, value in body.items() if value is not None}
         return named(await self.request("POST", f"/sessions/{quote(key)}/automations", given))
 
@@ -329,6 +349,9 @@ class PlainHttp:
 
     async def run_get(self, run_id: str) -> Any:
         return named(await self.request("GET", f"/runs/{quote(run_id, safe='')}"))
+
+    async def run_usage(self, key: str, *, days: int = 30) -> Any:
+        return named(await self.request("GET", f"/sessions/{quote(key)}/usage", days=days))
 
     async def recall_get(self, key: str) -> Any:
         return named((await self.request("GET", f"/sessions/{quote(key)}/recall"))["recall"])
@@ -421,3 +444,15 @@ def _schedule(trigger: Any) -> Any:
         case Cron():
             return {"kind": "cron", "expr": trigger.expr, "tz": trigger.tz}
     raise AssertionError(trigger)
+
+
+def _budgets(data: Any) -> Any:
+    """With the budget of the session and those of its jobs as the kernel names them."""
+    jobs = [
+        SimpleNamespace(job_id=each["job_id"], name=each["name"], now=_now(each)) for each in data["jobs"]
+    ]
+    return SimpleNamespace(own=None if data["unit"] is None else _now(data), jobs=jobs)
+
+
+def _now(data: Any) -> Any:
+    return SimpleNamespace(**(data | {"resets_at": datetime.fromisoformat(data["resets_at"])}))

@@ -11,15 +11,12 @@ from segue.testing import ScriptedAgent
 
 IN_THE_PROCESS_ONLY = {
     # They take or return what only the code beside the database has, or serve it.
-    "sessions": {
-        *("by_id", "overview_of", "suggest_zone", "zone_in", "lane_of"),
-        *("budget", "set_budget", "raise_budget", "mark_read"),
-    },
+    "sessions": {"by_id", "overview_of", "suggest_zone", "zone_in", "lane_of", "has_push"},
     "turns": {"replaced_by"},
     "replies": set(),
     "log": {"page", "say", "import_all"},
     "files": {"most_bytes", "of_message"},
-    "jobs": {"load", "is_taken", "pending", "protected", "is_listed_in", "raise_budget"},
+    "jobs": {"load", "is_taken", "pending", "protected", "is_listed_in", "unmet"},
     "days": {"applied", "of_session"},
     "runs": set(),
     "recalls": set(),

@@ -137,6 +137,19 @@ async def test_it_finds_messages_and_exports_the_conversation(installed: Path, t
     assert [(each["session_key"], each["role"]) for each in found] == [(KEY, "assistant")]
 
 
+async def test_it_sets_shows_and_raises_a_budget_and_marks_messages_as_read(
+    installed: Path, tmp_path: Path
+) -> None:
+    with served(f"sqlite:///{tmp_path}/segue.db") as server:
+        async with node(installed, server.http) as script:
+            script.tell("ask 5 0")
+            await script.until(lambda line: "answer" in line)
+            script.tell("budget")
+            line = await script.until(lambda line: "raised" in line)
+    assert line["set"] == {"runs": 3, "per": "month", "over": "skip"}
+    assert (line["raised"], line["left"], line["unread"]) == (6, 6, 0)
+
+
 async def test_it_tells_the_code_of_a_refusal_and_uses_a_key(installed: Path, tmp_path: Path) -> None:
     keys = json.dumps([{"key": "the-long-key-of-ada", "account": "one", "user": "ada"}])
     with served(f"sqlite:///{tmp_path}/segue.db", "--keys", keys) as server:

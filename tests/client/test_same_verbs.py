@@ -1,5 +1,6 @@
 """One suite over the kernel, both clients and plain HTTP: the same verbs do the same."""
 
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue import Ask, At, Cron, Every, Kernel, Say, errors
+from segue import Ask, At, Budget, Cron, Every, Kernel, Policy, Say, errors
 from segue.client import AsyncClient
 from segue.client.records import RemoteScheduledMessage, RemoteSession, RemoteTurn
 from segue.errors import SegueError
@@ -118,6 +119,41 @@ async def test_a_forecast_counts_the_runs_to_come(face: Any) -> None:
     shown = await face.jobs.preview(KEY, NINE, Ask("What is new?"))
     assert (len(shown.next), shown.prompt_tokens > 0) == (5, True)
     assert len(await face.jobs.list(KEY)) == 1
+
+
+async def test_usage_is_summed_by_day(face: Any, agent: ScriptedAgent) -> None:
+    await face.wait(await face.receive(KEY, "hello"))
+    found = await face.runs.usage(KEY, days=2)
+    assert len(found.days) == 2
+    assert (found.total.runs if hasattr(found.total, "runs") else found.total["runs"]) == 1
+
+
+async def test_budgets_are_set_shown_raised_and_removed(face: Any) -> None:
+    five = Policy(budget=Budget("tokens", 5_000, "day"))  # type: ignore[arg-type]
+    job = await face.schedule(KEY, Every(3600), Ask("What is new?"), name="news", policy=five)
+    assert (await face.sessions.budget(KEY)).own is None
+    await face.sessions.update(KEY, budget=Budget("runs", 3, "month", "ask"))  # type: ignore[arg-type]
+    found = await face.sessions.budget(KEY)
+    assert (found.own.spent, found.own.reserved, found.own.left) == (0, 0, 3)
+    assert found.own.resets_at.day == 1
+    [of_job] = found.jobs
+    assert (of_job.job_id, of_job.name, of_job.now.left) == (job.id, "news", 5_000)
+    assert (await face.sessions.raise_budget(KEY)).own.left == 6
+    assert (await face.jobs.raise_budget(job.id)).id == job.id
+    assert (await face.sessions.budget(KEY)).jobs[0].now.left == 10_000
+    await face.sessions.update(KEY, budget=None)
+    assert (await face.sessions.budget(KEY)).own is None
+    with pytest.raises(Exception, match="has no budget to raise"):
+        await face.sessions.raise_budget(KEY)
+
+
+async def test_messages_are_marked_as_read(face: Any) -> None:
+    await face.wait(await face.receive(KEY, "Good morning"))
+    before = await face.sessions.overview(KEY)
+    newest = (await face.messages(KEY))[-1].seq
+    assert before.unread > 0
+    assert await face.sessions.mark_read(KEY, newest) == 0
+    assert (await face.sessions.overview(KEY)).unread == 0
 
 
 async def test_a_job_that_is_due_runs_in_its_session(face: Any, agent: ScriptedAgent) -> None:
@@ -324,52 +360,51 @@ async def test_a_running_turn_is_stopped_and_a_waiting_one_cancelled(face: Any, 
     assert await face.turns.stop(KEY) is None
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "code"),
-    [
-        (lambda face: face.sessions.get("websocket:none"), errors.NotFound, "not_found"),
-        (lambda face: face.turns.get("none"), errors.NotFound, "not_found"),
-        (lambda face: face.jobs.get("none"), errors.NotFound, "not_found"),
-        (lambda face: face.runs.get("none"), errors.NotFound, "not_found"),
-        (lambda face: face.files.get("none"), errors.NotFound, "not_found"),
-        (lambda face: face.days.get("none"), errors.NotFound, "not_found"),
-        (lambda face: face.days.add("school", "none"), errors.BadDays, "bad_days"),
-        (lambda face: face.guests.allow("NONE"), errors.NotFound, "not_found"),
-        (lambda face: face.turns.stop_turn("none"), errors.NotFound, "not_found"),
-        (lambda face: face.log.events("websocket:none"), errors.NotFound, "not_found"),
-        (lambda face: face.log.search("!"), errors.BadText, "bad_text"),
-        (lambda face: face.recalls.cancel(KEY), errors.NotFound, "not_found"),
-        (lambda face: face.recalls.add(KEY, "x", when="soonish"), errors.BadTime, "invalid_time"),
-        (lambda face: face.recalls.add(KEY, "x", when="at 9"), errors.ZoneNeeded, "zone_needed"),
-        (lambda face: face.sessions.update(KEY, timezone="Mars/Sea"), errors.BadSetting, "bad_setting"),
-        (
-            lambda face: face.schedule(KEY, At(datetime(2001, 1, 1, tzinfo=UTC)), Ask("x")),
-            errors.BadTrigger,
-            "bad_trigger",
-        ),
-        (
-            lambda face: face.scheduled_messages.add(KEY, "2001-01-01T00:00:00Z", "x"),
-            errors.BadTime,
-            "invalid_time",
-        ),
-        (
-            lambda face: face.scheduled_messages.add("websocket:group", "1h", "x"),
-            errors.NotPrivateChat,
-            "not_private_chat",
-        ),
-    ],
-)
-async def test_an_error_has_the_same_type_and_code_everywhere(
-    face: Any, call: Any, kind: type[SegueError], code: str
-) -> None:
+ERRORS: list[tuple[Callable[[Any], Any], type[SegueError], str]] = [
+    (lambda face: face.sessions.get("websocket:none"), errors.NotFound, "not_found"),
+    (lambda face: face.turns.get("none"), errors.NotFound, "not_found"),
+    (lambda face: face.jobs.get("none"), errors.NotFound, "not_found"),
+    (lambda face: face.runs.get("none"), errors.NotFound, "not_found"),
+    (lambda face: face.files.get("none"), errors.NotFound, "not_found"),
+    (lambda face: face.days.get("none"), errors.NotFound, "not_found"),
+    (lambda face: face.days.add("school", "none"), errors.BadDays, "bad_days"),
+    (lambda face: face.guests.allow("NONE"), errors.NotFound, "not_found"),
+    (lambda face: face.turns.stop_turn("none"), errors.NotFound, "not_found"),
+    (lambda face: face.log.events("websocket:none"), errors.NotFound, "not_found"),
+    (lambda face: face.log.search("!"), errors.BadText, "bad_text"),
+    (lambda face: face.recalls.cancel(KEY), errors.NotFound, "not_found"),
+    (lambda face: face.recalls.add(KEY, "x", when="soonish"), errors.BadTime, "invalid_time"),
+    (lambda face: face.recalls.add(KEY, "x", when="at 9"), errors.ZoneNeeded, "zone_needed"),
+    (lambda face: face.sessions.update(KEY, timezone="Mars/Sea"), errors.BadSetting, "bad_setting"),
+    (
+        lambda face: face.schedule(KEY, At(datetime(2001, 1, 1, tzinfo=UTC)), Ask("x")),
+        errors.BadTrigger,
+        "bad_trigger",
+    ),
+    (
+        lambda face: face.scheduled_messages.add(KEY, "2001-01-01T00:00:00Z", "x"),
+        errors.BadTime,
+        "invalid_time",
+    ),
+    (
+        lambda face: face.scheduled_messages.add("websocket:group", "1h", "x"),
+        errors.NotPrivateChat,
+        "not_private_chat",
+    ),
+]
+
+
+async def test_an_error_has_the_same_type_and_code_everywhere(face: Any, subtests: pytest.Subtests) -> None:
     await face.sessions.open(KEY)
     await face.sessions.open("websocket:group", chat_type="group")
-    with pytest.raises((SegueError, Refusal)) as refused:
-        await call(face)
-    error: Any = refused.value
-    assert error.code == code
-    assert isinstance(error, Refusal if isinstance(face, PlainHttp) else kind)
-    assert str(refused.value)
+    for number, (call, kind, code) in enumerate(ERRORS):
+        with subtests.test(f"call {number}"):
+            with pytest.raises((SegueError, Refusal)) as refused:
+                await call(face)
+            error: Any = refused.value
+            assert error.code == code
+            assert isinstance(error, Refusal if isinstance(face, PlainHttp) else kind)
+            assert str(refused.value)
 
 
 async def test_a_conflict_has_the_same_type_and_code_everywhere(face: Any, agent: ScriptedAgent) -> None:
@@ -394,30 +429,31 @@ async def test_a_conflict_has_the_same_type_and_code_everywhere(face: Any, agent
     await face.wait(running)
 
 
-@pytest.mark.parametrize(
-    ("call", "kind"),
-    [
-        (lambda face: face.receive("no key", "x"), errors.BadKey),
-        (lambda face: face.receive(KEY, "  "), errors.BadText),
-        (lambda face: face.receive(KEY, "x", when_busy="now"), errors.BadSetting),
-        (lambda face: face.log.write_all(KEY, [("user", "")]), errors.BadText),
-        (lambda face: face.recalls.add(KEY, "x", call_type="often"), errors.BadRecall),
-        (lambda face: face.scheduled_messages.add(KEY, "1h", ""), errors.EmptyText),
-        (lambda face: face.schedule(KEY, NINE, Ask("x"), name=" "), errors.BadText),
-        (lambda face: face.memory.search(""), errors.BadText),
-    ],
-)
+BAD_INPUT: list[tuple[Callable[[Any], Any], type[SegueError]]] = [
+    (lambda face: face.receive("no key", "x"), errors.BadKey),
+    (lambda face: face.receive(KEY, "  "), errors.BadText),
+    (lambda face: face.receive(KEY, "x", when_busy="now"), errors.BadSetting),
+    (lambda face: face.log.write_all(KEY, [("user", "")]), errors.BadText),
+    (lambda face: face.recalls.add(KEY, "x", call_type="often"), errors.BadRecall),
+    (lambda face: face.scheduled_messages.add(KEY, "1h", ""), errors.EmptyText),
+    (lambda face: face.schedule(KEY, NINE, Ask("x"), name=" "), errors.BadText),
+    (lambda face: face.memory.search(""), errors.BadText),
+]
+
+
 async def test_bad_input_raises_the_same_error_in_the_kernel_and_in_a_client_and_is_a_422(
-    face: Any, call: Any, kind: type[SegueError]
+    face: Any, subtests: pytest.Subtests
 ) -> None:
     await face.sessions.open(KEY)
-    with pytest.raises(Refusal if isinstance(face, PlainHttp) else kind) as refused:
-        await call(face)
-    error: Any = refused.value
-    if isinstance(face, PlainHttp):
-        assert error.status == 422, error
-    else:
-        assert type(error) is kind
+    for number, (call, kind) in enumerate(BAD_INPUT):
+        with subtests.test(f"call {number}"):
+            with pytest.raises(Refusal if isinstance(face, PlainHttp) else kind) as refused:
+                await call(face)
+            error: Any = refused.value
+            if isinstance(face, PlainHttp):
+                assert error.status == 422, error
+            else:
+                assert type(error) is kind
 
 
 async def test_a_client_says_what_the_http_api_cannot_schedule(address: str) -> None:

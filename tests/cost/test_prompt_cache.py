@@ -129,8 +129,8 @@ async def test_everything_before_a_turns_own_prompt_is_the_request_before_it(
             continue
         assert later.before[: earlier.own] == earlier.before
         shares.append(earlier.common(later))
-    assert min(shares) >= 0.9
-    assert len(steps) <= RUNS // 10
+    assert min(shares + steps) >= 0.9
+    assert len(steps) <= RUNS // 3, "runs are folded in steps"
     figure("in common", f"at least {min(shares):.1%}; in {len(steps)} folding steps {min(steps):.1%}")
 
 

@@ -30,6 +30,8 @@ class Did(StrEnum):
     DIED = "died"
     STOPPED = "stopped"
     RESUMED = "resumed"
+    CUT_OFF = "cut off"
+    """The network of its machine was cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """An agent at work on a turn, from its start to its end or to the death of its process."""
+    """An agent at work on a turn, from its start to its end, or until its process died or was stopped."""
 
     session: str
     begun: float
@@ -111,7 +113,7 @@ def _ends(entry: Entry, start: Entry) -> bool:
     if entry.pid != start.pid:
         return False
     same = (entry.turn, entry.fence) == (start.turn, start.fence)
-    return entry.did is Did.DIED or (same and entry.did in (Did.ENDED, Did.CANCELLED))
+    return entry.did in (Did.DIED, Did.STOPPED) or (same and entry.did in (Did.ENDED, Did.CANCELLED))
 
 
 def fences_out_of_order(entries: Iterable[Entry]) -> list[tuple[Entry, Entry]]:

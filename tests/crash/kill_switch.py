@@ -5,10 +5,11 @@ It recognises transactions by the queries that they yield, so the kernel needs n
 
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import cast
 
+from segue.kernel.transactions.guards.cluster_limit import LimitedLease
 from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.transactions.result import Result
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction
@@ -99,7 +100,7 @@ class KillSwitch(ForwardingDatabase):
         if "sessions.renew" in queries:
             self.reached(Point.DURING_A_RENEWAL)
 
-    def _note_claims(self, claimed: list[HeldLane]) -> None:
+    def _note_claims(self, claimed: Sequence[HeldLane]) -> None:
         for held in claimed:
             self.held[held.turn.id] = held
             self._journal.write(
@@ -116,10 +117,9 @@ class KillSwitch(ForwardingDatabase):
         return await super().read(query, params)
 
 
-def _claimed(queries: Mapping[str, object], result: object) -> list[HeldLane]:
+def _claimed(queries: Mapping[str, object], result: object) -> Sequence[HeldLane]:
     """The lanes that were leased, each with the turn that started."""
-    leased = cast("Result[list[HeldLane]] | None", result) if "sessions.lease" in queries else None
-    return leased.value if leased else []
+    return cast("Result[LimitedLease]", result).value.held if "sessions.lease" in queries else ()
 
 
 def _ends(queries: Mapping[str, object]) -> bool:

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from segue.kernel.kernel import Kernel
 from segue.model.records import Run, Turn
@@ -16,6 +17,7 @@ from tests.crash.journal import Did, Journal
 from tests.crash.kill_switch import Point
 from tests.crash.worker import open_kernel
 from tests.eventually import eventually
+from tests.machines import Machine
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
 
@@ -39,6 +41,10 @@ class Worker:
         self._process.send_signal(signal.SIGKILL)
         await self.death()
         self._journal.write(Did.DIED, pid=self.pid)
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+        self._journal.write(Did.STOPPED, pid=self.pid)
 
     def resume(self) -> None:
         self._journal.write(Did.RESUMED, pid=self.pid)
@@ -75,24 +81,36 @@ class Processes:
         user_runners: int = 1,
         runners: int = 1,
         max_running_turns: int = 0,
+        kernels: int = 1,
+        account_runs: int = 0,
+        max_running_default: int = 0,
         opens: Path | None = None,
         go: Path | None = None,
         listen: bool = False,
         source: Path | None = None,
+        machine: Machine | None = None,
+        env: Mapping[str, str] = MappingProxyType({}),
     ) -> Worker:
         """Start a process. With `listen`, what it complains about can be read when it has ended. `source`: a
-        checkout of another version, whose worker is started."""
-        command = [sys.executable, "-m", "tests.crash.worker", self.url]
+        checkout of another version, whose worker is started. `machine`: where it runs. `env`: what
+        its environment has besides that of the test."""
+        command = machine.prefix if machine else []
+        command += [sys.executable, "-m", "tests.crash.worker", self.url]
         command += ["--parent", str(os.getpid()), "--journal", str(self.journal.path)]
         command += ["--lease", str(self.lease), "--runners", str(runners)]
         command += ["--user-runners", str(user_runners)]
         command += ["--max-running-turns", str(max_running_turns)] if max_running_turns else []
+        command += ["--kernels", str(kernels)] if kernels != 1 else []
+        command += ["--account-runs", str(account_runs)] if account_runs else []
+        command += ["--max-running-default", str(max_running_default)] if max_running_default else []
         command += ["--point", point] if point else []
         command += ["--open", str(opens)] if opens else []
         command += ["--go", str(go)] if go else []
         heard = subprocess.PIPE if listen else subprocess.DEVNULL
-        env = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source / "src")}
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=heard, cwd=source, env=env)
+        inherited = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source / "src")}
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stderr=heard, cwd=source, env={**inherited, **env}
+        )
         worker = Worker(process, self.journal)
         self._workers.append(worker)
         return worker
@@ -114,13 +132,14 @@ class Processes:
 
     @asynccontextmanager
     async def successor(
-        self, name: str = "successor", *, unified_session: bool = False
+        self, name: str = "successor", *, unified_session: bool = False, url: str | None = None
     ) -> AsyncIterator[Kernel]:
-        """A kernel in this process, which takes over when the test runs it."""
+        """A kernel in this process, which takes over when the test runs it. `url`: another way to the same
+        database than that of the workers."""
         settings = Settings(
             lease_seconds=self.lease, shutdown_grace_seconds=0, unified_session=unified_session
         )
-        async with open_kernel(self.url, self.journal, settings, name=name) as kernel:
+        async with open_kernel(url or self.url, self.journal, settings, name=name) as kernel:
             yield kernel
 
     def end(self) -> None:

@@ -11,8 +11,9 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from segue.kernel.transactions import lease, session_log, settle
 from segue.kernel.transactions.lease import HeldLane
 from segue.model import closure
 from segue.model.agent import Delta, OpenTurn, ToolCalled, ToolStarted
+from segue.model.cost.budget import Budget, BudgetUnit, Per
 from segue.model.records import Event
 from segue.model.settings import Settings
 from segue.store import queries
@@ -39,7 +41,8 @@ _DIE_WITH_THE_PARENT = 1
 @dataclass
 class JournalAgent:
     """The first word of a message is what to do: answer, wait FILE; work, tool or die, with the
-    milliseconds to take for it; stop FILE: at its first attempt stop this process, then wait for the file."""
+    milliseconds to take for it; stop FILE: at its first attempt stop this process, then wait for the file;
+    block: at its first attempt keep the event loop for so many milliseconds."""
 
     database: KillSwitch
     journal: Journal
@@ -61,9 +64,11 @@ class JournalAgent:
                 yield ToolCalled(call_id="1", name="touch", result="touched")
             if do == "stop" and turn.attempt == 1:
                 await self._stop_between_writes(held)
+            if do == "block" and turn.attempt == 1:
+                threading.Event().wait(int(what) / 1000)
             await self._do(do, what)
             yield "two."
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):  # while it worked, or while its tool was being noted
             self._note(Did.CANCELLED, held)
             if turn.text.startswith("stop"):  # for longer than its lease, so the lane is another worker's
                 await self._try_to_write_all_the_same(held)
@@ -132,14 +137,21 @@ async def open_kernel(
     url: str, journal: Journal, settings: Settings, *, name: str, point: Point | None = None
 ) -> AsyncIterator[Kernel]:
     """A kernel whose agent writes the journal."""
-    database = KillSwitch(await open_database(url), journal, point)
-    try:
-        async with Kernel(
-            database, agent=JournalAgent(database, journal), settings=settings, name=name
-        ) as kernel:
-            yield kernel
-    finally:
-        await database.close()
+    async with open_kernels(url, journal, settings, names=[name], point=point) as [kernel]:
+        yield kernel
+
+
+@asynccontextmanager
+async def open_kernels(
+    url: str, journal: Journal, settings: Settings, *, names: Sequence[str], point: Point | None = None
+) -> AsyncIterator[list[Kernel]]:
+    """Kernels that share the connections of this process."""
+    async with AsyncExitStack() as stack:
+        database = KillSwitch(await open_database(url), journal, point)
+        stack.push_async_callback(database.close)
+        agent = JournalAgent(database, journal)
+        kernels = [Kernel(database, agent=agent, settings=settings, name=name) for name in names]
+        yield [await stack.enter_async_context(kernel) for kernel in kernels]
 
 
 async def work(options: argparse.Namespace) -> None:
@@ -151,15 +163,22 @@ async def work(options: argparse.Namespace) -> None:
         user_runners=options.user_runners,
         runners=options.runners,
         max_running_turns=options.max_running_turns,
+        account_budget=_budget(options.account_runs),
+        max_running_turns_by_model={"default": most} if (most := options.max_running_default) else None,
     )
     point = Point(options.point) if options.point else None
-    async with open_kernel(
-        options.url, journal, settings, name=f"worker {os.getpid()}", point=point
-    ) as kernel:
+    names = [f"worker {os.getpid()}/{number}" for number in range(options.kernels)]
+    async with open_kernels(options.url, journal, settings, names=names, point=point) as kernels:
         journal.write(Did.READY)
         if options.go:
             await _appears(options.go)
-        await kernel.run()
+        async with asyncio.TaskGroup() as group:
+            for kernel in kernels:
+                group.create_task(kernel.run())
+
+
+def _budget(runs: int) -> Budget | None:
+    return Budget(BudgetUnit.RUNS, runs, Per.MONTH) if runs else None
 
 
 def main() -> None:
@@ -174,6 +193,9 @@ def main() -> None:
     parser.add_argument("--user-runners", type=int, default=1)
     parser.add_argument("--runners", type=int, default=1)
     parser.add_argument("--max-running-turns", type=int, default=0)
+    parser.add_argument("--kernels", type=int, default=1, help="how many kernels this process runs")
+    parser.add_argument("--account-runs", type=int, default=0, help="the budget of each account for a month")
+    parser.add_argument("--max-running-default", type=int, default=0)
     options = parser.parse_args()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_THE_PARENT, signal.SIGKILL)

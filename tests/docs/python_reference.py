@@ -51,7 +51,11 @@ SECTIONS = {
         "At() Every() Phase Cron() RRule() Idle() Trigger",
     ),
     "What": ("", "Ask() Say() Call() View"),
-    "How": ("", "Policy() Budget() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() Settings()"),
+    "How": (
+        "",
+        "Policy() Budget() QuietHours() Digest() Late Busy Overlap Crash WhenBusy AutoCommitPolicy() "
+        "Settings()",
+    ),
     "Agents and channels": (
         "",
         "Agent OpenTurn current_turn Delta Text() Thinking() ToolStarted() ToolCalled() Usage() "

@@ -16,6 +16,9 @@ import httpx2
 import pytest
 from websockets.asyncio.client import connect
 
+from segue import Kernel
+from segue.model.records import Operator
+from segue.testing import ScriptedAgent
 from tests.docs.pages import ROOT
 from tests.docs.test_examples import EXAMPLES, PRINTS, expected_output
 from tests.server.uvicorn_process import uvicorn
@@ -43,6 +46,27 @@ async def test_the_fastapi_application_has_its_own_login_and_a_job(tmp_path: Pat
                     while (event := json.loads(await live.recv()))["type"] != "message":
                         pass
             assert event["message"]["content"] == "Order 7 is on its way."
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+async def test_an_account_lives_in_the_database_where_it_was_placed(tmp_path: Path) -> None:
+    databases = [f"sqlite:///{tmp_path}/cell{number}.db" for number in range(2)]
+    with uvicorn("examples.cells:app", tmp_path / "log", env={"CELLS": " ".join(databases)}) as server:
+        async with httpx2.AsyncClient(base_url=server.http, timeout=60) as http:
+            assert (await http.get("/sessions")).status_code == 401
+            for login in ("anna", "hank"):
+                cookie = {"Cookie": f"login=token-of-{login}"}
+                body = {"content": f"I am {login}"}
+                said = await http.post("/sessions/web:1/turns?wait=30", json=body, headers=cookie)
+                assert said.json()["reply"] == f"You said: I am {login}"
+                live = connect(f"ws://127.0.0.1:{server.port}/ws", additional_headers=cookie)
+                async with live as socket, asyncio.timeout(60):
+                    await socket.send(json.dumps({"type": "subscribe", "session": "web:1", "after": 0}))
+                    assert json.loads(await socket.recv())
+    for database, account in zip(databases, ("acme", "globex"), strict=True):
+        async with Kernel(database, agent=ScriptedAgent()) as kernel:
+            (session,) = await kernel.sessions.list(owner=Operator(account, "default"))
+            assert session.owner.account == account
     assert "Traceback" not in (tmp_path / "log").read_text()
 
 

@@ -95,7 +95,7 @@ def test_the_quickstart_ends_quietly_on_ctrl_c() -> None:
 
 
 def test_every_example_is_short_and_tested_here() -> None:
-    in_applications = {"celery_tasks", "django_app", "fastapi_app"}  # in test_application_examples
+    in_applications = {"cells", "celery_tasks", "django_app", "fastapi_app"}  # in test_application_examples
     tested = {*STANDALONE, *in_applications, "many_workers", "quickstart", "test_your_schedule"}
     assert {example.stem for example in EXAMPLES.glob("*.py")} == tested
     for example in EXAMPLES.glob("*.py"):

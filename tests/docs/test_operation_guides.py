@@ -14,6 +14,7 @@ import pytest
 
 from segue import Kernel, OpenTurn
 from segue.store.open import open_database
+from tests.crash.patroni_cluster import HAPROXY, PGBOUNCER
 from tests.docs.pages import ROOT, blocks
 from tests.postgres import OWNER, Server, binaries, start_server, temporary_server
 
@@ -89,6 +90,16 @@ async def test_a_database_is_made_and_restored_as_the_guides_say(tmp_path: Path)
         restore = shown("operate.md", containing="pg_restore")
         assert "all hold" in await asyncio.to_thread(run, restore, tmp_path, **env)
         assert await said(f"postgresql://postgres@/segue_restored?{host}") == ["before"]
+
+
+@pytest.mark.parametrize(("containing", "tried"), [("httpchk", HAPROXY), ("pool_mode", PGBOUNCER)])
+def test_what_the_guide_sets_before_patroni_is_what_the_cluster_of_the_tests_has(
+    containing: str, tried: str
+) -> None:
+    set_here = [line.strip() for line in shown("postgresql.md", containing=containing).splitlines()]
+    of_the_place = ("listen ", "bind ", "server ", "segue =")
+    general = {line for line in set_here if line and not line.startswith(of_the_place)}
+    assert general <= {line.strip() for line in tried.splitlines()}
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 import pytest
 
-from segue.store.database import Begin, Transaction
+from segue.store.database import Begin, Params, Rows, Transaction
 from segue.store.open import open_database
+from segue.store.queries import Query
 from segue.testing import FaultyStore
 from segue.testing.faults import Fault
 from tests.eventually import eventually
@@ -21,6 +22,7 @@ class RecordingStore(FaultyStore):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.commits: list[list[str]] = []
+        self.reads: list[str] = []
         self.failing: str | None = None
         self.delayed: str | None = None
         self.committed, self.release = asyncio.Event(), asyncio.Event()
@@ -34,6 +36,10 @@ class RecordingStore(FaultyStore):
             self.committed.set()
             await self.release.wait()
         return result
+
+    async def read(self, query: Query, params: Params) -> Rows:
+        self.reads.append(query.name)
+        return await super().read(query, params)
 
     def _recorded(self, transaction: Transaction[T], queries: list[str]) -> Transaction[T]:
         queries.clear()

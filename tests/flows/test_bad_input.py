@@ -34,129 +34,137 @@ def _sentence(error: SegueError) -> None:
     assert len(words) < 1000, "an error must not repeat a million characters"
 
 
-@pytest.mark.parametrize(
-    ("trigger", "error"),
-    [
-        pytest.param(lambda: Cron("0 9 31 2 *", tz="UTC"), BadTrigger, id="31 February"),
-        pytest.param(lambda: Cron("0 9 31 4,6,9,11 *", tz="UTC"), BadTrigger, id="the 31st of short months"),
-        pytest.param(lambda: Cron("61 * * * *", tz="UTC"), BadTrigger, id="minute 61"),
-        pytest.param(lambda: Cron("* * *", tz="UTC"), BadTrigger, id="three fields"),
-        pytest.param(lambda: Cron("", tz="UTC"), BadTrigger, id="no line"),
-        pytest.param(lambda: Cron("0 9 * * *", tz="Middle/Earth"), BadTrigger, id="no such zone"),
-        pytest.param(lambda: Cron("0 9 * * *"), ZoneNeeded, id="a cron line without a zone"),
-        pytest.param(lambda: Cron(MILLION, tz="UTC"), BadTrigger, id="a line of a million characters"),
-        pytest.param(lambda: Every(0), BadTrigger, id="every 0 s"),
-        pytest.param(lambda: Every(-60), BadTrigger, id="every -60 s"),
-        pytest.param(lambda: Every(math.nan), BadTrigger, id="every NaN"),
-        pytest.param(lambda: Every(math.inf), BadTrigger, id="every infinity"),
-        pytest.param(lambda: Every(10**400), BadTrigger, id="every 10^400 s"),
-        pytest.param(lambda: Every(True), BadTrigger, id="every True"),
-        pytest.param(lambda: Idle(0), BadTrigger, id="idle 0 s"),
-        pytest.param(lambda: Idle(timedelta(days=-1)), BadTrigger, id="idle a negative day"),
-        pytest.param(lambda: At(datetime(9999, 12, 31, tzinfo=UTC)), BadTrigger, id="the year 9999"),
-        pytest.param(
-            lambda: Every(3600, start=datetime(9999, 1, 1, tzinfo=UTC)), BadTrigger, id="from 9999 on"
-        ),
-        pytest.param(lambda: At(NAIVE), BadTrigger, id="a naive moment"),
-        pytest.param(lambda: At("tomorrow at 08:00"), ZoneNeeded, id="words without a zone"),
-        pytest.param(lambda: At("2030-01-01T09:00:00"), ZoneNeeded, id="a naive text"),
-        pytest.param(lambda: At(datetime(2020, 1, 1, tzinfo=UTC)), BadTrigger, id="the past"),
-        pytest.param(lambda: At("when pigs fly"), BadTime, id="unreadable words"),
-        pytest.param(lambda: At("in 1 hour\x00"), Invalid, id="words with a NUL"),
-        pytest.param(lambda: At(MILLION), Invalid, id="a million words"),
-    ],
-)
-async def test_a_schedule_that_makes_no_sense(
-    kernel: Kernel, trigger: Callable[[], Any], error: type[SegueError]
-) -> None:
+NO_SCHEDULES: dict[str, tuple[Callable[[], Any], type[SegueError]]] = {
+    "31 February": (lambda: Cron("0 9 31 2 *", tz="UTC"), BadTrigger),
+    "the 31st of short months": (lambda: Cron("0 9 31 4,6,9,11 *", tz="UTC"), BadTrigger),
+    "minute 61": (lambda: Cron("61 * * * *", tz="UTC"), BadTrigger),
+    "three fields": (lambda: Cron("* * *", tz="UTC"), BadTrigger),
+    "no line": (lambda: Cron("", tz="UTC"), BadTrigger),
+    "no such zone": (lambda: Cron("0 9 * * *", tz="Middle/Earth"), BadTrigger),
+    "a cron line without a zone": (lambda: Cron("0 9 * * *"), ZoneNeeded),
+    "a line of a million characters": (lambda: Cron(MILLION, tz="UTC"), BadTrigger),
+    "every 0 s": (lambda: Every(0), BadTrigger),
+    "every -60 s": (lambda: Every(-60), BadTrigger),
+    "every NaN": (lambda: Every(math.nan), BadTrigger),
+    "every infinity": (lambda: Every(math.inf), BadTrigger),
+    "every 10^400 s": (lambda: Every(10**400), BadTrigger),
+    "every True": (lambda: Every(True), BadTrigger),
+    "idle 0 s": (lambda: Idle(0), BadTrigger),
+    "idle a negative day": (lambda: Idle(timedelta(days=-1)), BadTrigger),
+    "the year 9999": (lambda: At(datetime(9999, 12, 31, tzinfo=UTC)), BadTrigger),
+    "from 9999 on": (lambda: Every(3600, start=datetime(9999, 1, 1, tzinfo=UTC)), BadTrigger),
+    "a naive moment": (lambda: At(NAIVE), BadTrigger),
+    "words without a zone": (lambda: At("tomorrow at 08:00"), ZoneNeeded),
+    "a naive text": (lambda: At("2030-01-01T09:00:00"), ZoneNeeded),
+    "the past": (lambda: At(datetime(2020, 1, 1, tzinfo=UTC)), BadTrigger),
+    "unreadable words": (lambda: At("when pigs fly"), BadTime),
+    "words with a NUL": (lambda: At("in 1 hour\x00"), Invalid),
+    "a million words": (lambda: At(MILLION), Invalid),
+}
+
+
+async def test_a_schedule_that_makes_no_sense(kernel: Kernel, subtests: pytest.Subtests) -> None:
     before = await count_rows(kernel)
-    with pytest.raises(error) as refused:
-        await kernel.schedule(CHAT, trigger(), Ask("Look."))
-    _sentence(refused.value)
-    assert await count_rows(kernel) == before
+    for case, (trigger, error) in NO_SCHEDULES.items():
+        with subtests.test(case):
+            with pytest.raises(error) as refused:
+                await kernel.schedule(CHAT, trigger(), Ask("Look."))
+            _sentence(refused.value)
+            assert await count_rows(kernel) == before
 
 
-@pytest.mark.parametrize(
-    "action",
-    [
-        pytest.param(lambda: Ask(""), id="nothing asked"),
-        pytest.param(lambda: Ask(" \n\t"), id="blanks asked"),
-        pytest.param(lambda: Ask("a\x00b"), id="a NUL asked"),
-        pytest.param(lambda: Ask("a\ud800b"), id="a lone surrogate asked"),
-        pytest.param(lambda: Ask(MILLION), id="a million characters asked"),
-        pytest.param(lambda: Ask(42), id="a number asked"),  # type: ignore[arg-type]
-        pytest.param(lambda: Say(""), id="nothing said"),
-        pytest.param(lambda: Say("a\udfffb"), id="a lone surrogate said"),
-        pytest.param(lambda: Say(MILLION), id="a million characters said"),
-        pytest.param(lambda: Call("not a name"), id="a function without a name"),
-        pytest.param(lambda: Call("known", {"x": "\ud800"}), id="a lone surrogate as an argument"),
-        pytest.param(lambda: Call("known", {"x": MILLION}), id="a million characters as an argument"),
-        pytest.param(lambda: Call("known", {"x": object()}), id="an argument that is no JSON"),
-        pytest.param(lambda: Call("known", {"x": math.nan}), id="NaN as an argument"),
-        pytest.param(lambda: Call("unknown"), id="an unregistered function"),
-    ],
-)
-async def test_an_action_that_makes_no_sense(open_kernel: OpenKernel, action: Callable[[], Any]) -> None:
+NO_ACTIONS: dict[str, Callable[[], Any]] = {
+    "nothing asked": lambda: Ask(""),
+    "blanks asked": lambda: Ask(" \n\t"),
+    "a NUL asked": lambda: Ask("a\x00b"),
+    "a lone surrogate asked": lambda: Ask("a\ud800b"),
+    "a million characters asked": lambda: Ask(MILLION),
+    "a number asked": lambda: Ask(42),  # type: ignore[arg-type]
+    "nothing said": lambda: Say(""),
+    "a lone surrogate said": lambda: Say("a\udfffb"),
+    "a million characters said": lambda: Say(MILLION),
+    "a function without a name": lambda: Call("not a name"),
+    "a lone surrogate as an argument": lambda: Call("known", {"x": "\ud800"}),
+    "a million characters as an argument": lambda: Call("known", {"x": MILLION}),
+    "an argument that is no JSON": lambda: Call("known", {"x": object()}),
+    "NaN as an argument": lambda: Call("known", {"x": math.nan}),
+    "an unregistered function": lambda: Call("unknown"),
+}
+
+
+async def test_an_action_that_makes_no_sense(open_kernel: OpenKernel, subtests: pytest.Subtests) -> None:
     async def known(turn: OpenTurn) -> None: ...
 
     kernel = await open_kernel(functions={"known": known})
     before = await count_rows(kernel)
-    with pytest.raises(Invalid) as refused:
-        await kernel.schedule(CHAT, Every(60), action())
-    _sentence(refused.value)
-    assert await count_rows(kernel) == before
+    for case, action in NO_ACTIONS.items():
+        with subtests.test(case):
+            with pytest.raises(Invalid) as refused:
+                await kernel.schedule(CHAT, Every(60), action())
+            _sentence(refused.value)
+            assert await count_rows(kernel) == before
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({"name": MILLION}, id="a name of a million characters"),
-        pytest.param({"name": "a\x00b"}, id="a NUL in the name"),
-        pytest.param({"name": "a\ud800"}, id="a lone surrogate in the name"),
-        pytest.param({"name": "   "}, id="a blank name"),
-        pytest.param({"job_id": ""}, id="an empty id"),
-        pytest.param({"job_id": "a\x00b"}, id="a NUL in the id"),
-        pytest.param({"job_id": MILLION}, id="an id of a million characters"),
-    ],
-)
-async def test_a_name_or_id_that_makes_no_sense(kernel: Kernel, options: dict[str, Any]) -> None:
+NO_NAMES: dict[str, dict[str, Any]] = {
+    "a name of a million characters": {"name": MILLION},
+    "a NUL in the name": {"name": "a\x00b"},
+    "a lone surrogate in the name": {"name": "a\ud800"},
+    "a blank name": {"name": "   "},
+    "an empty id": {"job_id": ""},
+    "a NUL in the id": {"job_id": "a\x00b"},
+    "an id of a million characters": {"job_id": MILLION},
+}
+
+
+async def test_a_name_or_id_that_makes_no_sense(kernel: Kernel, subtests: pytest.Subtests) -> None:
     before = await count_rows(kernel)
-    with pytest.raises(BadText) as refused:
-        await kernel.schedule(CHAT, Every(60), Ask("Look."), **options)
-    _sentence(refused.value)
-    assert await count_rows(kernel) == before
+    for case, options in NO_NAMES.items():
+        with subtests.test(case):
+            with pytest.raises(BadText) as refused:
+                await kernel.schedule(CHAT, Every(60), Ask("Look."), **options)
+            _sentence(refused.value)
+            assert await count_rows(kernel) == before
 
 
 KEYS = ["", "web", "web:", ":1", "web:a b", "web:a/b", "web:\x00", "web:\ud800", "web:" + MILLION, "we\nb:1"]
 
 
-@pytest.mark.parametrize("key", KEYS, ids=[ascii(key[:12]) for key in KEYS])
-async def test_a_key_that_makes_no_sense(kernel: Kernel, key: str) -> None:
+async def test_a_key_that_makes_no_sense(kernel: Kernel, subtests: pytest.Subtests) -> None:
     before = await count_rows(kernel)
-    verbs: list[Callable[[], Any]] = [
-        lambda: kernel.receive(key, "Hello"),
-        lambda: kernel.log.write(key, "user", "Hello"),
-        lambda: kernel.schedule(key, Every(60), Ask("Look.")),
-        lambda: kernel.sessions.get(key),
-        lambda: kernel.sessions.delete(key),
+    verbs: list[Callable[[str], Any]] = [
+        lambda key: kernel.receive(key, "Hello"),
+        lambda key: kernel.log.write(key, "user", "Hello"),
+        lambda key: kernel.schedule(key, Every(60), Ask("Look.")),
+        kernel.sessions.get,
+        kernel.sessions.delete,
     ]
-    for verb in verbs:
-        with pytest.raises(BadKey) as refused:
-            await verb()
-        _sentence(refused.value)
-    assert await count_rows(kernel) == before
+    for key in KEYS:
+        with subtests.test(ascii(key[:12])):
+            for verb in verbs:
+                with pytest.raises(BadKey) as refused:
+                    await verb(key)
+                _sentence(refused.value)
+            assert await count_rows(kernel) == before
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  ", "a\x00b", "a\ud800b", MILLION], ids=["", "blank", "NUL", "lone", "long"]
-)
-async def test_a_message_that_makes_no_sense(kernel: Kernel, text: str) -> None:
+NO_MESSAGES = {
+    "": "",
+    "blank": "  ",
+    "NUL": "a\x00b",
+    "lone": "a\ud800b",
+    "long": MILLION,
+}
+
+
+async def test_a_message_that_makes_no_sense(kernel: Kernel, subtests: pytest.Subtests) -> None:
     before = await count_rows(kernel)
-    for verb in (kernel.receive(CHAT, text), kernel.log.write(CHAT, "user", text)):
-        with pytest.raises(BadText) as refused:
-            await verb
-        _sentence(refused.value)
-    assert await count_rows(kernel) == before
+    for case, text in NO_MESSAGES.items():
+        with subtests.test(case):
+            for verb in (kernel.receive(CHAT, text), kernel.log.write(CHAT, "user", text)):
+                with pytest.raises(BadText) as refused:
+                    await verb
+                _sentence(refused.value)
+            assert await count_rows(kernel) == before
 
 
 @pytest.mark.parametrize(
@@ -209,24 +217,24 @@ async def test_an_id_that_is_taken(kernel: Kernel, clock: ManualClock, wait: int
     assert await kernel.jobs.get("look") == first
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"name": "a\x00b"},
-        {"name": ""},
-        {"trigger": At(datetime(2020, 1, 1, tzinfo=UTC))},
-        {"trigger": At("tomorrow at 08:00")},
-        {"trigger": Cron("0 9 * * *")},
-        {"policy": Policy(until=datetime(2020, 1, 1, tzinfo=UTC))},
-    ],
-    ids=["NUL", "no name", "past", "no zone", "no zone for cron", "over"],
-)
-async def test_an_edit_that_makes_no_sense_changes_nothing(kernel: Kernel, edit: dict[str, Any]) -> None:
+NO_EDITS: dict[str, dict[str, Any]] = {
+    "NUL": {"name": "a\x00b"},
+    "no name": {"name": ""},
+    "past": {"trigger": At(datetime(2020, 1, 1, tzinfo=UTC))},
+    "no zone": {"trigger": At("tomorrow at 08:00")},
+    "no zone for cron": {"trigger": Cron("0 9 * * *")},
+    "over": {"policy": Policy(until=datetime(2020, 1, 1, tzinfo=UTC))},
+}
+
+
+async def test_an_edit_that_makes_no_sense_changes_nothing(kernel: Kernel, subtests: pytest.Subtests) -> None:
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
-    with pytest.raises(Invalid) as refused:
-        await kernel.jobs.update(job.id, **edit)
-    _sentence(refused.value)
-    assert await kernel.jobs.get(job.id) == job
+    for case, edit in NO_EDITS.items():
+        with subtests.test(case):
+            with pytest.raises(Invalid) as refused:
+                await kernel.jobs.update(job.id, **edit)
+            _sentence(refused.value)
+            assert await kernel.jobs.get(job.id) == job
 
 
 async def test_the_longest_that_is_allowed_is_stored(kernel: Kernel) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from segue import Ask, Every, Job, Kernel, OpenTurn, Policy, Settings, Usage
+from segue import Ask, At, Every, Job, Kernel, OpenTurn, Policy, Settings, Usage
 from segue.errors import BadPolicy
 from segue.model.cost.budget import Budget
 from segue.model.states import JobState
@@ -144,13 +144,13 @@ async def test_periods_are_days_of_the_sessions_zone(kernel: Kernel, clock: Manu
 
 async def test_a_session_budget_holds_for_all_its_jobs(kernel: Kernel, clock: ManualClock) -> None:
     first, second = await hourly(kernel, None), await hourly(kernel, None)
-    await kernel.sessions.set_budget(CHAT, Budget.from_json({"runs": 3, "per": "day"}))
+    await kernel.sessions.update(CHAT, budget=Budget.from_json({"runs": 3, "per": "day"}))
     await hours(kernel, clock, 3)
     both = [*await outcomes(kernel, first), *await outcomes(kernel, second)]
     assert sorted(map(str, both)) == ["ok"] * 3 + ["skipped"] * 3
     skipped = [run.reason for job in (first, second) for run in await slots(kernel, job) if run.reason]
     assert set(skipped) == {"budget: 3 of 3 runs used today by the session"}
-    await kernel.sessions.set_budget(CHAT, None)
+    await kernel.sessions.update(CHAT, budget=None)
     await hours(kernel, clock, 1)
     assert (await outcomes(kernel, first))[-1] == "ok"
 
@@ -168,7 +168,7 @@ async def test_an_account_budget_holds_for_all_its_sessions(
 
 async def test_a_users_turn_draws_on_no_budget(kernel: Kernel, clock: ManualClock) -> None:
     await kernel.sessions.open(CHAT)
-    await kernel.sessions.set_budget(CHAT, Budget.from_json({"runs": 1, "per": "day"}))
+    await kernel.sessions.update(CHAT, budget=Budget.from_json({"runs": 1, "per": "day"}))
     for _ in range(3):
         await kernel.receive(CHAT, "Good morning")
         await quiet(kernel)
@@ -269,12 +269,40 @@ async def test_a_budgeted_fire_costs_one_statement_more_and_others_none(
             assert [name for name in statements if name != added] == plain
 
 
+async def test_a_run_without_a_budget_or_a_model_costs_what_it_costs_where_there_are_none(
+    clock: ManualClock, recording_store: RecordingStore
+) -> None:
+    """Fire, start and settlement of a run are the same, statement for statement, and read the same."""
+    settings = Settings(models={"fast": "openai-chat:gpt-oss-20b"}, account_budget=None)
+
+    async def statements(kernel: Kernel, key: str, action: Ask) -> list[Any]:
+        await kernel.schedule(key, At(clock.now() + timedelta(hours=1)), action)
+        await quiet(kernel)
+        recording_store.commits.clear()
+        recording_store.reads.clear()
+        clock.advance(hours=1)
+        await quiet(kernel)
+        steps = ("runs.open", "turns.start_next", "turns.finish")
+        commits = [each for step in steps for each in recording_store.transactions_with(step)]
+        looked_up = [name for name in recording_store.reads if name.startswith(("runs.", "reservations."))]
+        return [*commits, looked_up]
+
+    async with Kernel(recording_store, agent=ScriptedAgent(), clock=clock, settings=settings) as kernel:
+        plain = await statements(kernel, "web:0", Ask("Look."))
+        assert len(plain) == 4, "fire, start, settlement, and what was looked up"
+        assert await statements(kernel, "web:1", Ask("Look.", model="fast")) == plain
+        await kernel.sessions.open("web:2")
+        await kernel.sessions.update("web:2", budget=Budget.from_json({"runs": 9, "per": "day"}))
+        assert await statements(kernel, "web:3", Ask("Look.")) == plain
+        assert await statements(kernel, "web:2", Ask("Look.")) != plain
+
+
 @pytest.mark.parametrize("where", ["job", "session"])
 async def test_a_budget_that_this_version_cannot_read_pauses_the_job(
     kernel: Kernel, clock: ManualClock, where: str
 ) -> None:
     job = await hourly(kernel, {"runs": 9, "per": "day"})
-    await kernel.sessions.set_budget(CHAT, Budget.from_json({"runs": 9, "per": "day"}))
+    await kernel.sessions.update(CHAT, budget=Budget.from_json({"runs": 9, "per": "day"}))
     table = {
         "job": "jobs SET policy = REPLACE(policy",
         "session": "session_budgets SET budget = REPLACE(budget",

@@ -77,7 +77,8 @@ async def test_an_answer_since_the_last_run_skips_the_next_one_only(
 async def test_an_answer_while_the_run_waits_in_the_lane_withdraws_it(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    job = await kernel.schedule(CHAT, Every(3600), Ask("Nag."), policy=policy(*UNANSWERED))
+    within = policy(*UNANSWERED, budget={"runs": 9, "per": "day"})
+    job = await kernel.schedule(CHAT, Every(3600), Ask("Nag."), policy=within)
     clock.advance(hours=1)
     await kernel.workers.timer.step()
     assert await outcomes(kernel, job) == [None], "it waits"
@@ -92,6 +93,12 @@ async def test_an_answer_while_the_run_waits_in_the_lane_withdraws_it(
     explanation = await kernel.jobs.explain(job.id, slot=to_moment((await slots(kernel, job))[0].slot))
     assert explanation.verdict == "skipped"
     assert reason in explanation.text
+    [answer] = [each for each in await kernel.messages(CHAT) if each.content == "Done already."]
+    assert explanation.facts["message_seq"] == answer.seq
+    [of_job] = (await kernel.sessions.budget(CHAT)).jobs
+    assert (of_job.now.spent, of_job.now.reserved) == (0, 0), (
+        "a run that did not start uses nothing of a budget"
+    )
     assert not any((await kernel.audit()).values())
 
 

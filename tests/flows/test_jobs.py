@@ -120,6 +120,13 @@ async def test_a_skip_survives_a_change_of_the_time(kernel: Kernel, clock: Manua
     assert to_moment(changed.slot or 0) == skipped + timedelta(days=1, minutes=-30)
 
 
+async def test_a_skip_survives_a_pause(kernel: Kernel, clock: ManualClock) -> None:
+    job = await kernel.schedule(CHAT, Cron("0 9 * * *", tz="UTC"), Ask("Look."))
+    skipped = await kernel.jobs.skip(job.id)
+    await kernel.jobs.pause(job.id)
+    assert (await kernel.jobs.resume(job.id)).slot == skipped.slot
+
+
 async def test_a_one_shot_that_is_skipped_is_over(kernel: Kernel, clock: ManualClock) -> None:
     job = await kernel.schedule(CHAT, At(clock.now() + timedelta(hours=1)), Ask("Look."))
     over = await kernel.jobs.skip(job.id)

@@ -77,33 +77,32 @@ async def test_a_recurring_one_fires_first_at_its_moment_and_then_by_its_interva
     assert to_moment(pending.trigger_at) - begun == timedelta(minutes=20)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "sentence"),
-    [
-        ({"call_type": "sometimes"}, BadRecall, "call_type is one of once, recurring, immediate"),
-        ({"when": None}, BadRecall, "a once recall needs `when`"),
-        ({"call_type": "recurring", "when": None}, BadRecall, "a recurring recall needs `when`"),
-        ({"when": "when pigs fly"}, BadTime, "pigs"),
-        ({"when": "tomorrow at 09:00"}, BadTime, "needs a time zone"),
-        ({"when": "tomorrow at 09:00", "timezone_offset": "Berlin"}, BadTime, "`timezone_offset` is ±HH:MM"),
-        ({"when": "30m", "timezone_offset": "+25:00"}, BadTime, "`timezone_offset` is ±HH:MM"),
-        ({"when": "2020-01-01T00:00:00Z"}, BadTime, "past"),
-        ({"call_type": "recurring"}, BadRecall, "needs `interval_seconds`"),
-        ({"call_type": "recurring", "interval_seconds": 0}, BadRecall, "from 1 to"),
-        ({"call_type": "recurring", "interval_seconds": -60}, BadRecall, "from 1 to"),
-        ({"call_type": "recurring", "interval_seconds": True}, BadRecall, "from 1 to"),
-        ({"comment": " "}, BadText, "the comment of a recall is empty"),
-    ],
-)
-async def test_what_is_wrong_is_said_and_nothing_is_stored(
-    kernel: Kernel, wrong: dict[str, Any], error: type[Exception], sentence: str
-) -> None:
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"call_type": "sometimes"}, BadRecall, "call_type is one of once, recurring, immediate"),
+    ({"when": None}, BadRecall, "a once recall needs `when`"),
+    ({"call_type": "recurring", "when": None}, BadRecall, "a recurring recall needs `when`"),
+    ({"when": "when pigs fly"}, BadTime, "pigs"),
+    ({"when": "tomorrow at 09:00"}, BadTime, "needs a time zone"),
+    ({"when": "tomorrow at 09:00", "timezone_offset": "Berlin"}, BadTime, "`timezone_offset` is ±HH:MM"),
+    ({"when": "30m", "timezone_offset": "+25:00"}, BadTime, "`timezone_offset` is ±HH:MM"),
+    ({"when": "2020-01-01T00:00:00Z"}, BadTime, "past"),
+    ({"call_type": "recurring"}, BadRecall, "needs `interval_seconds`"),
+    ({"call_type": "recurring", "interval_seconds": 0}, BadRecall, "from 1 to"),
+    ({"call_type": "recurring", "interval_seconds": -60}, BadRecall, "from 1 to"),
+    ({"call_type": "recurring", "interval_seconds": True}, BadRecall, "from 1 to"),
+    ({"comment": " "}, BadText, "the comment of a recall is empty"),
+]
+
+
+async def test_what_is_wrong_is_said_and_nothing_is_stored(kernel: Kernel, subtests: pytest.Subtests) -> None:
     """C2.3."""
     await talked(kernel)
     before = await count_rows(kernel)
-    with pytest.raises(error, match=sentence):
-        await kernel.recalls.add(CHAT, CHECK, **{"when": "30m", **wrong})
-    assert await count_rows(kernel) == before
+    for wrong, error, sentence in WRONG:
+        with subtests.test(wrong=wrong):
+            with pytest.raises(error, match=sentence):
+                await kernel.recalls.add(CHAT, CHECK, **{"when": "30m", **wrong})
+            assert await count_rows(kernel) == before
 
 
 async def test_an_empty_instruction_is_refused(kernel: Kernel) -> None:

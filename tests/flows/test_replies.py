@@ -149,6 +149,17 @@ async def test_skip_skips_the_next_slot_only(kernel: Kernel, clock: ManualClock)
     assert await outcomes(kernel, job) == ["ok", "skipped", "ok"]
 
 
+async def test_a_skip_survives_stop_and_go_on_and_a_new_time(kernel: Kernel, clock: ManualClock) -> None:
+    job = await spoken(kernel, clock)
+    await reply(kernel, "skip")
+    skipped = await kernel.jobs.get(job.id)
+    await reply(kernel, "stop", reply_to=await newest_id(kernel))
+    await reply(kernel, "go on", reply_to=await newest_id(kernel))
+    assert (await kernel.jobs.get(job.id)).slot == skipped.slot
+    await reply(kernel, "make it 8", reply_to=await newest_id(kernel))
+    assert (await kernel.jobs.get(job.id)).slot == (skipped.slot or 0) - 2 * 3_600_000
+
+
 async def test_make_it_8_moves_the_time_of_day_and_keeps_the_days(kernel: Kernel, clock: ManualClock) -> None:
     job = await spoken(kernel, clock, trigger=Cron("0 10 * * 1-5", tz="Europe/Berlin"))
     done = await reply(kernel, "make it 8:30")

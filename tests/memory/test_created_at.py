@@ -44,14 +44,17 @@ async def test_a_message_from_the_future_is_refused(kernel: Kernel, clock: Manua
     assert [each.content for each in await kernel.messages(CHAT)] == ["this moment"]
 
 
-@pytest.mark.parametrize("text", NOT_MOMENTS)
-async def test_what_is_no_moment_is_refused_and_nothing_is_written(kernel: Kernel, text: str) -> None:
+async def test_what_is_no_moment_is_refused_and_nothing_is_written(
+    kernel: Kernel, subtests: pytest.Subtests
+) -> None:
     await kernel.log.write(CHAT, "user", "first")
-    with pytest.raises(BadTime, match="created_at"):
-        await kernel.log.write_all(CHAT, [("user", "good"), ("user", "bad", text)])
-    with pytest.raises(BadTime, match="zone"):
-        await kernel.log.write(CHAT, "user", "naive", created_at=SAID.replace(tzinfo=None))
-    assert len(await kernel.messages(CHAT)) == 1
+    for text in NOT_MOMENTS:
+        with subtests.test(text=text):
+            with pytest.raises(BadTime, match="created_at"):
+                await kernel.log.write_all(CHAT, [("user", "good"), ("user", "bad", text)])
+            with pytest.raises(BadTime, match="zone"):
+                await kernel.log.write(CHAT, "user", "naive", created_at=SAID.replace(tzinfo=None))
+            assert len(await kernel.messages(CHAT)) == 1
 
 
 async def test_the_idle_clock_runs_from_the_writing(kernel: Kernel, clock: ManualClock) -> None:

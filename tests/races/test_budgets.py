@@ -51,7 +51,7 @@ async def test_many_timers_start_no_run_beyond_the_budget(database_url: str, sco
             key = f"web:{number if scope == 'account' else 0}"
             await first.schedule(key, Every(3600), Ask("?"), policy=policy)
         if scope == "session":
-            await first.sessions.set_budget("web:0", SEVEN)
+            await first.sessions.update("web:0", budget=SEVEN)
         for _ in range(5):
             clock.advance(hours=1)
             await asyncio.gather(*(kernel.workers.timer.step() for kernel in kernels))

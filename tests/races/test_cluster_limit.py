@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
-from segue.kernel.transactions.guards.cluster_limit import lease_within_limit
+import pytest
+
+from segue.kernel.transactions.guards.cluster_limit import lease_within_limits
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane
+from segue.model.settings import Settings
 from segue.store.database import Transaction
 from segue.store.queries import Query
 from tests.leases import terms_of
@@ -14,10 +17,14 @@ from tests.races.scenes import LEASE_MS, NOW, Scene, settled
 MOST = 2
 
 
-def leased(holder: str) -> Transaction[list[HeldLane] | None]:
-    within = yield from lease_within_limit(
+TOTAL = Settings(max_running_turns=MOST)
+OF_MODEL = Settings(max_running_turns_by_model={"default": MOST})
+
+
+def leased(holder: str, settings: Settings = TOTAL) -> Transaction[list[HeldLane]]:
+    within = yield from lease_within_limits(
         terms_of(holder, lease_ms=LEASE_MS, lease_now=NOW),
-        most=MOST,
+        settings=settings,
         pool=Pool.USER,
         after="",
         limit=1,
@@ -25,44 +32,53 @@ def leased(holder: str) -> Transaction[list[HeldLane] | None]:
         since=0,
         allow_suspect=True,
     )
-    return None if within is None else within.value
+    return list(within.value.held)
 
 
-async def started_at_once(on: Stage) -> set[int]:
+async def started_at_once(on: Stage, settings: Settings) -> set[int]:
     """How many turns ran at once, after each order in which two processes can lease beside a running turn."""
     found: set[int] = set()
     for choose in Branches():
         for _ in range(MOST + 1):
             await on.perform(Scene(on).arrives())
-        held = await on.perform(leased("before")) or []
-        actors = [on.actor(name, leased(name)) for name in ("first", "second")]
+        held = await on.perform(leased("before", settings))
+        actors = [on.actor(name, leased(name, settings)) for name in ("first", "second")]
         await walk(actors, choose)
         for actor in actors:
             assert actor.error is None
-            held += actor.result or []
+            held += actor.result
         found.add(len(held))
         while held:
             await on.perform(settled(held.pop()))
-            last = await on.perform(leased("last"))
-            held += last or []
+            held += await on.perform(leased("last", settings))
         assert not await on.broken()
     return found
 
 
 async def test_two_processes_never_start_one_turn_too_many(database_url: str) -> None:
     async with stage(database_url) as on:
-        assert await started_at_once(on) == {MOST}
+        assert await started_at_once(on, TOTAL) == {MOST}
 
 
-async def test_without_the_lock_both_would_count_before_either_leases(postgres_url: str) -> None:
+async def test_two_processes_never_start_one_turn_too_many_of_a_model(database_url: str) -> None:
+    async with stage(database_url) as on:
+        assert await started_at_once(on, OF_MODEL) == {MOST}
+
+
+@pytest.mark.parametrize("settings", [TOTAL, OF_MODEL], ids=["total", "model"])
+async def test_without_the_lock_both_would_count_before_either_leases(
+    postgres_url: str, settings: Settings
+) -> None:
     def unlocked(query: Query) -> Query:
         return replace(query, postgres="SELECT 1")
 
     async with stage(postgres_url) as on:
         for _ in range(MOST + 1):
             await on.perform(Scene(on).arrives())
-        await on.perform(leased("before"))
-        actors = [on.actor(name, leased(name), {"sessions.lock_leasing": unlocked}) for name in ("1", "2")]
+        await on.perform(leased("before", settings))
+        actors = [
+            on.actor(name, leased(name, settings), {"sessions.lock_leasing": unlocked}) for name in ("1", "2")
+        ]
         for actor in actors:
             await actor.until("sessions.lease")
         for actor in actors:

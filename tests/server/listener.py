@@ -36,7 +36,9 @@ class Listener:
         assert event["seq"] == self.seq + 1, f"{event} after {self.seq}"
         self.seq = event["seq"]
         self.types.append(event["type"])
-        if event["type"] == "stream_end":
+        if event["type"] == "stream_start":  # of a second attempt too: its text starts from the beginning
+            self.text = ""
+        elif event["type"] == "stream_end":
             self.end = event
             if event.get("replay") and not self.pieces:  # the turn began and ended while disconnected
                 self.text = event["reply"]

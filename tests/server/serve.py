@@ -1,6 +1,7 @@
 """Runs a server with a test agent that streams a given number of pieces at a given pace.
 
-    python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON] [--descriptors N] [--port N]
+    python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON] [--lease SECONDS] [--descriptors N]
+        [--port N]
 
 It prints its port when it listens, and stops on SIGTERM as `segue serve` does.
 """
@@ -37,10 +38,10 @@ class PacedAgent:
         yield Usage({"output_tokens": length})
 
 
-async def serve(url: str, *, workers: bool, keys: str | None, port: int) -> None:
+async def serve(url: str, *, workers: bool, keys: str | None, lease: float, port: int) -> None:
     env = {"SEGUE_API_KEYS": keys} if keys else {}
     configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
-    settings = Settings(user_runners=100, shutdown_grace_seconds=5)
+    settings = Settings(user_runners=100, shutdown_grace_seconds=5, lease_seconds=lease)
     with stop_signals() as signals, listening_socket("127.0.0.1", port) as listening:
         kernel = Kernel(url, agent=PacedAgent(), settings=settings)
         # The app runs the workers of a kernel that it opens itself.
@@ -59,6 +60,7 @@ if __name__ == "__main__":
     options.add_argument("url")
     options.add_argument("--no-workers", dest="workers", action="store_false")
     options.add_argument("--keys")
+    options.add_argument("--lease", type=float, default=15)
     options.add_argument("--port", type=int, default=0, help="default: any free one")
     options.add_argument("--descriptors", type=int, help="how many files and connections it may have open")
     given = vars(options.parse_args())

@@ -24,7 +24,7 @@ JOB = [
     *("created_at", "updated_at", "next_runs", "state", "view", "days_known_until", "model", "look"),
 ]
 STATE = [
-    *("next_run_at", "last_run_at", "last_outcome", "last_error", "pending", "consecutive_failures"),
+    *("next_run_at", "last_run_at", "last_outcome", "last_error", "pending", "consecutive_failures", "unmet"),
 ]
 
 
@@ -93,43 +93,44 @@ async def test_a_schedule_is_an_object_or_text(
     assert (await added(http, schedule=schedule))["schedule"] == shown
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "words"),
-    [
-        ({"message": "  "}, "invalid", "message"),
-        ({"message": "Go."}, "invalid", "schedule"),
-        ({"schedule": {"kind": "idle", "idle_seconds": 60}}, "invalid", "a schedule is an object whose kind"),
-        ({"schedule": 7}, "invalid", "a schedule is an object whose kind"),
-        ({"schedule": {"kind": "every", "every_seconds": 0}}, "invalid", "every_seconds"),
-        ({"schedule": {"kind": "every", "every_seconds": 3}}, "bad_trigger", "too often"),
-        ({"schedule": "every 3 seconds"}, "bad_trigger", "too often"),
-        ({"schedule": {"kind": "cron", "expr": "0 9 31 2 *", "tz": "UTC"}}, "bad_trigger", "never fires"),
-        ({"schedule": {"kind": "cron", "expr": "0 9 * * *", "tz": "Mars/Base"}}, "bad_trigger", "time zone"),
-        ({"schedule": {"kind": "cron", "expr": "0 9 * * *"}}, "zone_needed", "needs a time zone"),
-        ({"schedule": {**FORTNIGHTLY, "rrule": "FREQ=MINUTELY"}}, "bad_trigger", "FREQ is DAILY"),
-        ({"schedule": {**FORTNIGHTLY, "start": "soon"}}, "bad_trigger", "the start of a rule"),
-        ({"schedule": {**FORTNIGHTLY, "until": "soon"}}, "invalid", "until"),
-        ({"schedule": {**WEEKDAYS, "days": "CHN"}}, "unknown_days", "did you mean CN"),
-        ({"schedule": {**WEEKDAYS, "shift": "next"}}, "bad_trigger", "needs days"),
-        ({"schedule": {"kind": "every", "every_seconds": 90, "days": "CN"}}, "invalid", "days"),
-        ({"schedule": {"kind": "at", "at": "2020-01-01T09:00:00Z"}}, "bad_trigger", "still to come"),
-        ({"schedule": "sometimes"}, "invalid_time", "could not read"),
-        ({"schedule": "every 2h", "policy": {"retries": -1}}, "bad_policy", "retries"),
-        ({"schedule": "every 2h", "policy": {"until": "soon"}}, "bad_policy", "until"),
-        ({"schedule": "every 2h", "policy": {"patience": 1}}, "invalid", "policy.patience"),
-        ({"schedule": "every 2h", "deliver": True}, "invalid", "deliver"),
-    ],
-)
+INVALID: list[tuple[dict[str, Any], str, str]] = [
+    ({"message": "  "}, "invalid", "message"),
+    ({"message": "Go."}, "invalid", "schedule"),
+    ({"schedule": {"kind": "idle", "idle_seconds": 60}}, "invalid", "a schedule is an object whose kind"),
+    ({"schedule": 7}, "invalid", "a schedule is an object whose kind"),
+    ({"schedule": {"kind": "every", "every_seconds": 0}}, "invalid", "every_seconds"),
+    ({"schedule": {"kind": "every", "every_seconds": 3}}, "bad_trigger", "too often"),
+    ({"schedule": "every 3 seconds"}, "bad_trigger", "too often"),
+    ({"schedule": {"kind": "cron", "expr": "0 9 31 2 *", "tz": "UTC"}}, "bad_trigger", "never fires"),
+    ({"schedule": {"kind": "cron", "expr": "0 9 * * *", "tz": "Mars/Base"}}, "bad_trigger", "time zone"),
+    ({"schedule": {"kind": "cron", "expr": "0 9 * * *"}}, "zone_needed", "needs a time zone"),
+    ({"schedule": {**FORTNIGHTLY, "rrule": "FREQ=MINUTELY"}}, "bad_trigger", "FREQ is DAILY"),
+    ({"schedule": {**FORTNIGHTLY, "start": "soon"}}, "bad_trigger", "the start of a rule"),
+    ({"schedule": {**FORTNIGHTLY, "until": "soon"}}, "invalid", "until"),
+    ({"schedule": {**WEEKDAYS, "days": "CHN"}}, "unknown_days", "did you mean CN"),
+    ({"schedule": {**WEEKDAYS, "shift": "next"}}, "bad_trigger", "needs days"),
+    ({"schedule": {"kind": "every", "every_seconds": 90, "days": "CN"}}, "invalid", "days"),
+    ({"schedule": {"kind": "at", "at": "2020-01-01T09:00:00Z"}}, "bad_trigger", "still to come"),
+    ({"schedule": "sometimes"}, "invalid_time", "could not read"),
+    ({"schedule": "every 2h", "policy": {"retries": -1}}, "bad_policy", "retries"),
+    ({"schedule": "every 2h", "policy": {"until": "soon"}}, "bad_policy", "until"),
+    ({"schedule": "every 2h", "policy": {"patience": 1}}, "invalid", "policy.patience"),
+    ({"schedule": "every 2h", "deliver": True}, "invalid", "deliver"),
+]
+
+
 async def test_an_invalid_automation_is_refused_and_creates_nothing(
-    http: httpx2.AsyncClient, kernel: Kernel, body: dict[str, Any], code: str, words: str
+    http: httpx2.AsyncClient, kernel: Kernel, subtests: pytest.Subtests
 ) -> None:
     """2.4"""
     await kernel.sessions.open("web:1")
-    given = {"message": "Go.", **body} if "message" not in body else body
-    refused = await http.post(WHERE, json=given)
-    assert (refused.status_code, refused.json()["code"]) == (422, code), refused.text
-    assert words in refused.json()["detail"]
-    assert (await http.get(WHERE)).json()["jobs"] == []
+    for body, code, words in INVALID:
+        with subtests.test(body=body):
+            given = {"message": "Go.", **body} if "message" not in body else body
+            refused = await http.post(WHERE, json=given)
+            assert (refused.status_code, refused.json()["code"]) == (422, code), refused.text
+            assert words in refused.json()["detail"]
+            assert (await http.get(WHERE)).json()["jobs"] == []
 
 
 async def test_a_session_has_at_most_fifty_automations(http: httpx2.AsyncClient) -> None:

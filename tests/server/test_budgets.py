@@ -18,8 +18,13 @@ async def added(http: httpx2.AsyncClient, budget: dict[str, Any]) -> httpx2.Resp
 async def test_a_budget_is_set_shown_raised_and_removed(http: httpx2.AsyncClient, kernel: Kernel) -> None:
     job = (await added(http, {"tokens": 5_000, "per": "day", "over": "ask"})).json()
     assert job["policy"]["budget"] == {"tokens": 5_000, "per": "day", "over": "ask"}
-    put = await http.put(f"{WHERE}/budget", json={"budget": {"runs": 3, "per": "month"}})
-    assert put.status_code == 200, put.text
+    limited = await http.patch(WHERE, json={"budget": {"runs": 3, "per": "month"}, "title": "News"})
+    assert limited.status_code == 200, limited.text
+    assert limited.json()["budget"] == {"runs": 3, "per": "month", "over": "skip"}
+    [listed] = (await http.get("/sessions")).json()["sessions"]
+    assert (listed["budget"], listed["title"]) == (limited.json()["budget"], "News")
+    renamed = await http.patch(WHERE, json={"title": "New"})
+    assert renamed.json()["budget"] == listed["budget"], "a field that is not given stays"
     found = (await http.get(f"{WHERE}/budget")).json()
     assert (found["unit"], found["limit"], found["spent"], found["left"]) == ("runs", 3, 0, 3)
     assert (found["reserved"], found["per"], found["over"]) == (0, "month", "skip")
@@ -29,7 +34,8 @@ async def test_a_budget_is_set_shown_raised_and_removed(http: httpx2.AsyncClient
     raised = (await http.post(f"{WHERE}/budget/raise", json={"job_id": job["id"]})).json()
     assert (raised["jobs"][0]["left"], raised["left"]) == (10_000, 3), "the session's own stays"
     assert (await http.post(f"{WHERE}/budget/raise")).json()["left"] == 6
-    removed = (await http.put(f"{WHERE}/budget", json={"budget": None})).json()
+    assert (await http.patch(WHERE, json={"budget": None})).json()["budget"] is None
+    removed = (await http.get(f"{WHERE}/budget")).json()
     assert (removed["unit"], removed["left"]) == (None, None)
     assert (await http.post(f"{WHERE}/budget/raise")).status_code == 409
     patched = await http.patch(f"/automations/{job['id']}", json={"policy": {"budget": None}})
@@ -53,7 +59,7 @@ async def test_a_bad_budget_is_refused(
     refused = await added(http, budget)
     assert refused.status_code == 422, refused.text
     await kernel.sessions.open("web:1")
-    assert (await http.put(f"{WHERE}/budget", json={"budget": budget})).status_code == 422
+    assert (await http.patch(WHERE, json={"budget": budget})).status_code == 422
 
 
 async def test_dollars_for_a_model_without_a_known_price_are_refused(
@@ -66,8 +72,9 @@ async def test_dollars_for_a_model_without_a_known_price_are_refused(
         f"/automations/{job.id}", json={"policy": {"budget": {"usd": 0.5, "per": "day"}}}
     )
     assert (patched.status_code, patched.json()["code"]) == (422, "price_unknown")
-    put = await http.put(f"{WHERE}/budget", json={"budget": {"usd": 1, "per": "day"}})
-    assert (put.status_code, put.json()["code"]) == (422, "price_unknown")
+    limited = await http.patch(WHERE, json={"title": "News", "budget": {"usd": 1, "per": "day"}})
+    assert (limited.status_code, limited.json()["code"]) == (422, "price_unknown")
+    assert (await http.get(WHERE)).json()["title"] is None, "nothing was changed"
 
 
 async def test_a_budget_below_one_run_is_accepted_with_a_warning_in_the_dry_run(

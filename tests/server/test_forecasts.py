@@ -22,13 +22,20 @@ async def test_a_forecast_lists_slots_and_sums_and_writes_nothing(
     job = await kernel.schedule("web:1", Cron("0 9 * * *", tz="Europe/Berlin"), Ask("?"), name="news")
     before = await rows(kernel)
     found = (await http.get(f"{WHERE}/forecast", params={"days": 7})).json()
-    assert list(found) == ["session_key", "start", "end", "total", "jobs", "slots", "listed"]
+    assert list(found) == [
+        *("session_key", "start", "end", "total", "jobs", "slots", "days", "timezone", "listed")
+    ]
     assert (found["total"]["runs"], found["total"]["slots"], found["listed"]) == (7, 7, True)
     assert found["total"]["cost_usd"] is None
     assert (found["jobs"][0]["job_id"], found["jobs"][0]["runs_without_price"]) == (job.id, 7)
     assert {each["verdict"] for each in found["slots"]} == {"run"}
     assert all("T09:00:00+" in each["slot"] for each in found["slots"]), "in the zone of the schedule"
     assert await rows(kernel) == before
+    short = (await http.get(f"{WHERE}/forecast", params={"days": 7, "slots": "false"})).json()
+    assert (short["slots"], short["total"], short["listed"]) == ([], found["total"], True)
+    assert short["days"] == found["days"]
+    assert sum(each["runs"] for each in found["days"]) == 7
+    assert found["days"][1]["jobs"] == {job.id: 1}
 
 
 async def test_a_forecast_is_for_a_day_to_a_year(http: httpx2.AsyncClient, kernel: Kernel) -> None:

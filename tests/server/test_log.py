@@ -53,7 +53,13 @@ async def test_a_time_in_a_sentence_is_found(http: httpx2.AsyncClient) -> None:
     assert not once["passed"]
     over = (await http.get("/when", params={"text": "look on 2021-03-01 at 9 UTC"})).json()["when"]
     assert (over["next"], over["passed"]) == (["2021-03-01T09:00:00.000+00:00"], True)
-    nothing: dict[str, Any] = {"when": None, "verdict": "not_read", "readings": [], "unread": ""}
+    nothing: dict[str, Any] = {
+        "when": None,
+        "verdict": "not_read",
+        "readings": [],
+        "unread": "",
+        "unless": None,
+    }
     assert (await http.get("/when", params={"text": "nothing of the kind"})).json() == nothing
 
 
@@ -61,6 +67,11 @@ async def test_a_found_time_has_a_verdict(http: httpx2.AsyncClient) -> None:
     found = (await http.get("/when", params={"text": "call Ana in 20 minutes"})).json()
     assert found["when"]["phrase"] == "in 20 minutes"
     assert (found["verdict"], found["readings"], found["unread"]) == ("read", [], "")
+
+
+async def test_a_condition_beside_the_time_is_told(http: httpx2.AsyncClient) -> None:
+    found = await http.get("/when", params={"text": "call Ana tomorrow at 9 UTC unless I have answered"})
+    assert (found.json()["verdict"], found.json()["unless"]) == ("read", "answered")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +87,13 @@ async def test_a_time_that_is_not_fully_read_has_no_result(
     http: httpx2.AsyncClient, text: str, verdict: str, readings: list[str], unread: str
 ) -> None:
     answer = await http.get("/when", params={"text": text, "timezone": "UTC"})
-    assert answer.json() == {"when": None, "verdict": verdict, "readings": readings, "unread": unread}
+    assert answer.json() == {
+        "when": None,
+        "verdict": verdict,
+        "readings": readings,
+        "unread": unread,
+        "unless": None,
+    }
 
 
 async def test_an_invalid_zone_is_refused(http: httpx2.AsyncClient) -> None:

@@ -82,26 +82,25 @@ async def test_a_batch_has_one_top_level_policy(http: httpx2.AsyncClient) -> Non
     assert (await http.get("/sessions/web:1")).json()["message_count"] == 3
 
 
-@pytest.mark.parametrize(
-    ("policy", "field"),
-    [
-        ({"token_threshold": 1}, "enabled"),
-        ({"enabled": True, "token_threshold": 0}, "token_threshold"),
-        ({"enabled": True, "idle_timeout_seconds": -1}, "idle_timeout_seconds"),
-        ({"enabled": True, "keep_recent_count": -1}, "keep_recent_count"),
-        ({"enabled": True, "token_threshold": "8000"}, "token_threshold"),
-        ({"enabled": True, "colour": "red"}, "colour"),
-        ({"enabled": "yes"}, "enabled"),
-    ],
-)
-async def test_an_invalid_policy_is_refused(
-    http: httpx2.AsyncClient, policy: dict[str, Any], field: str
-) -> None:
+INVALID_POLICIES: list[tuple[dict[str, Any], str]] = [
+    ({"token_threshold": 1}, "enabled"),
+    ({"enabled": True, "token_threshold": 0}, "token_threshold"),
+    ({"enabled": True, "idle_timeout_seconds": -1}, "idle_timeout_seconds"),
+    ({"enabled": True, "keep_recent_count": -1}, "keep_recent_count"),
+    ({"enabled": True, "token_threshold": "8000"}, "token_threshold"),
+    ({"enabled": True, "colour": "red"}, "colour"),
+    ({"enabled": "yes"}, "enabled"),
+]
+
+
+async def test_an_invalid_policy_is_refused(http: httpx2.AsyncClient, subtests: pytest.Subtests) -> None:
     """A1.3, A1.4."""
-    refused = await write(http, "hello", auto_commit_policy=policy)
-    assert refused.status_code == 422
-    assert refused.json()["field"] == f"auto_commit_policy.{field}"
-    assert (await http.get("/sessions/web:1")).status_code == 404
+    for policy, field in INVALID_POLICIES:
+        with subtests.test(policy=policy):
+            refused = await write(http, "hello", auto_commit_policy=policy)
+            assert refused.status_code == 422
+            assert refused.json()["field"] == f"auto_commit_policy.{field}"
+            assert (await http.get("/sessions/web:1")).status_code == 404
 
 
 async def test_a_session_is_opened_and_changed_with_a_policy(http: httpx2.AsyncClient) -> None:

@@ -223,33 +223,34 @@ async def test_the_key_is_in_a_private_file_and_deleting_it_makes_a_new_one(
     assert service.to(device) == [], "it subscribed with the old key"
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({"endpoint": "http://127.0.0.1:9/send"}, "push_endpoint_refused"),
-        ({"endpoint": "https://127.0.0.1:9/send"}, "push_endpoint_refused"),
-        ({"endpoint": "https://localhost/send"}, "push_endpoint_refused"),
-        ({"endpoint": "https://[::1]/send"}, "push_endpoint_refused"),
-        ({"endpoint": "http://192.0.2.1/send"}, "push_endpoint_refused"),
-        ({"endpoint": "ftp://example.org/send"}, "push_endpoint_refused"),
-        ({"endpoint": "https://user:word@example.org/send"}, "push_endpoint_refused"),
-        ({"endpoint": "no address"}, "push_endpoint_refused"),
-        ({"endpoint": ""}, "invalid"),
-        ({"keys": {"p256dh": "AAAA", "auth": "A" * 22}}, "push_keys_refused"),
-        ({"keys": {"p256dh": "!", "auth": "A" * 22}}, "invalid"),
-        ({"keys": {"p256dh": "A" * 87}}, "invalid"),
-        ({"keys": {}}, "invalid"),
-        ({"more": 1}, "invalid"),
-    ],
-)
+BAD_SUBSCRIPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"endpoint": "http://127.0.0.1:9/send"}, "push_endpoint_refused"),
+    ({"endpoint": "https://127.0.0.1:9/send"}, "push_endpoint_refused"),
+    ({"endpoint": "https://localhost/send"}, "push_endpoint_refused"),
+    ({"endpoint": "https://[::1]/send"}, "push_endpoint_refused"),
+    ({"endpoint": "http://192.0.2.1/send"}, "push_endpoint_refused"),
+    ({"endpoint": "ftp://example.org/send"}, "push_endpoint_refused"),
+    ({"endpoint": "https://user:word@example.org/send"}, "push_endpoint_refused"),
+    ({"endpoint": "no address"}, "push_endpoint_refused"),
+    ({"endpoint": ""}, "invalid"),
+    ({"keys": {"p256dh": "AAAA", "auth": "A" * 22}}, "push_keys_refused"),
+    ({"keys": {"p256dh": "!", "auth": "A" * 22}}, "invalid"),
+    ({"keys": {"p256dh": "A" * 87}}, "invalid"),
+    ({"keys": {}}, "invalid"),
+    ({"more": 1}, "invalid"),
+]
+
+
 async def test_a_bad_subscription_is_refused_with_a_sentence(
-    serve: Serve, service: PushService, change: dict[str, Any], code: str
+    serve: Serve, service: PushService, subtests: pytest.Subtests
 ) -> None:
     async with serve(fetch_private=False) as client:
-        body = {**service.device().subscription, **change}
-        answer = await client.post("/push/subscriptions", json=body)
-        assert (answer.status_code, answer.json()["code"]) == (422, code), answer.text
-        assert len(answer.json()["detail"]) > 20
+        for change, code in BAD_SUBSCRIPTIONS:
+            with subtests.test(change=change):
+                body = {**service.device().subscription, **change}
+                answer = await client.post("/push/subscriptions", json=body)
+                assert (answer.status_code, answer.json()["code"]) == (422, code), answer.text
+                assert len(answer.json()["detail"]) > 20
         assert (await client.delete("/push/subscriptions", params={"id": "x"})).status_code == 422
 
 

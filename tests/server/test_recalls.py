@@ -88,25 +88,24 @@ async def test_an_impossible_operation_has_an_error_code(http: httpx2.AsyncClien
     assert (skip.status_code, skip.json()["code"]) == (409, "not_recurring")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "code"),
-    [
-        ({"call_type": "daily"}, "invalid"),
-        ({"when": None}, "bad_recall"),
-        ({"when": "soonish"}, "invalid_time"),
-        ({"timezone_offset": "CET"}, "invalid_time"),
-        ({"call_type": "recurring"}, "bad_recall"),
-        ({"additional_context_message": " "}, "invalid"),
-        ({"colour": "red"}, "invalid"),
-    ],
-)
-async def test_bad_input_is_422_with_a_sentence(
-    http: httpx2.AsyncClient, wrong: dict[str, Any], code: str
-) -> None:
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"call_type": "daily"}, "invalid"),
+    ({"when": None}, "bad_recall"),
+    ({"when": "soonish"}, "invalid_time"),
+    ({"timezone_offset": "CET"}, "invalid_time"),
+    ({"call_type": "recurring"}, "bad_recall"),
+    ({"additional_context_message": " "}, "invalid"),
+    ({"colour": "red"}, "invalid"),
+]
+
+
+async def test_bad_input_is_422_with_a_sentence(http: httpx2.AsyncClient, subtests: pytest.Subtests) -> None:
     await talk(http)
-    answer = await http.post(RECALL, json={**ONCE, **wrong})
-    assert (answer.status_code, answer.json()["code"]) == (422, code)
-    assert (await http.get("/sessions/web:1/recalls")).json()["recalls"] == []
+    for wrong, code in WRONG:
+        with subtests.test(wrong=wrong):
+            answer = await http.post(RECALL, json={**ONCE, **wrong})
+            assert (answer.status_code, answer.json()["code"]) == (422, code)
+            assert (await http.get("/sessions/web:1/recalls")).json()["recalls"] == []
 
 
 async def test_sessions_show_their_recall_and_can_be_filtered_by_it(http: httpx2.AsyncClient) -> None:

@@ -66,8 +66,8 @@ async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient,
         ("GET", f"/turns/{turn['turn_id']}"),
         ("GET", f"/runs/{runs[0].id}"),
         ("GET", "/sessions/web:1/forecast"),
+        ("GET", "/sessions/web:1/usage"),
         ("GET", "/sessions/web:1/budget"),
-        ("PUT", "/sessions/web:1/budget"),
         ("POST", "/sessions/web:1/budget/raise"),
         ("POST", "/sessions/web:1/read"),
         ("GET", "/sessions/web:1/export"),
@@ -76,7 +76,6 @@ async def test_objects_of_other_users_are_not_found(guarded: httpx2.AsyncClient,
     ]
     bodies: dict[str, Any] = {
         "/sessions/web:1": {},
-        "/sessions/web:1/budget": {"budget": None},
         "/sessions/web:1/budget/raise": {},
         "/sessions/web:1/read": {"seq": 1},
     }

@@ -205,32 +205,33 @@ async def test_a_stored_key_is_sent_to_no_other_address(serve: Serve, provider: 
         assert (await client.patch("/settings", json={"model": other})).json()["model"]["key_stored"] is False
 
 
-@pytest.mark.parametrize(
-    ("kind", "line", "code", "words"),
-    [
-        ("openai", Fails(401), "model_key_refused", "OpenAI refused the key"),
-        ("anthropic", Fails(401), "model_key_refused", "Anthropic refused the key"),
-        ("openai", Fails(404), "model_not_found", "There is no model openai-model at http://127.0.0.1"),
-        ("ollama", Fails(404), "model_not_found", "ollama pull ollama-model"),
-        ("openai", HangsUp(), "model_unreachable", "cannot be reached"),
-        ("openai", Fails(503), "model_overloaded", "overloaded"),
-        ("openai", Fails(429), "model_rate_limited", "takes no more requests"),
-        (
-            "ollama",
-            Fails(400, {"error": {"message": "x does not support tools", "type": "x"}}),
-            "model_request_refused",
-            "x does not support tools",
-        ),
-    ],
-)
+FAILURES: list[tuple[str, Any, str, str]] = [
+    ("openai", Fails(401), "model_key_refused", "OpenAI refused the key"),
+    ("anthropic", Fails(401), "model_key_refused", "Anthropic refused the key"),
+    ("openai", Fails(404), "model_not_found", "There is no model openai-model at http://127.0.0.1"),
+    ("ollama", Fails(404), "model_not_found", "ollama pull ollama-model"),
+    ("openai", HangsUp(), "model_unreachable", "cannot be reached"),
+    ("openai", Fails(503), "model_overloaded", "overloaded"),
+    ("openai", Fails(429), "model_rate_limited", "takes no more requests"),
+    (
+        "ollama",
+        Fails(400, {"error": {"message": "x does not support tools", "type": "x"}}),
+        "model_request_refused",
+        "x does not support tools",
+    ),
+]
+
+
 async def test_each_failure_of_a_test_has_a_code_and_a_sentence(
-    serve: Serve, provider: ScriptedProvider, kind: str, line: Any, code: str, words: str
+    serve: Serve, provider: ScriptedProvider, subtests: pytest.Subtests
 ) -> None:
-    provider.script(line)
     async with serve() as client:
-        failed = await client.post("/settings/model/test", json=entered(provider, kind))
-    assert (failed.status_code, failed.json()["code"]) == (422, code)
-    assert words in failed.json()["detail"]
+        for kind, line, code, words in FAILURES:
+            with subtests.test(words):
+                provider.script(line)
+                failed = await client.post("/settings/model/test", json=entered(provider, kind))
+                assert (failed.status_code, failed.json()["code"]) == (422, code)
+                assert words in failed.json()["detail"]
 
 
 async def test_a_model_that_does_not_answer_is_given_up(provider: ScriptedProvider) -> None:
@@ -258,25 +259,26 @@ async def test_private_addresses_are_refused(serve: Serve, address: str) -> None
         assert "SEGUE_MODEL" in refused.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ({"provider": "openai", "name": "m"}, "model_key_missing"),
-        ({"provider": "compatible", "name": "m"}, "model_address_missing"),
-        ({"provider": "openai", "name": "two words", "key": "x"}, "invalid"),
-        ({"provider": "openai", "name": "m", "key": "with space"}, "invalid"),
-        ({"provider": "other", "name": "m"}, "invalid"),
-        ({"provider": "openai", "name": "m", "base_url": "ftp://example.org"}, "invalid"),
-        ({"provider": "openai", "name": "m", "base_url": "http://u:p@example.org"}, "invalid"),
-        ({"provider": "compatible", "name": "m", "base_url": "http://127.0.0.1:99999/v1"}, "invalid"),
-    ],
-)
+NO_CONNECTIONS = [
+    ({"provider": "openai", "name": "m"}, "model_key_missing"),
+    ({"provider": "compatible", "name": "m"}, "model_address_missing"),
+    ({"provider": "openai", "name": "two words", "key": "x"}, "invalid"),
+    ({"provider": "openai", "name": "m", "key": "with space"}, "invalid"),
+    ({"provider": "other", "name": "m"}, "invalid"),
+    ({"provider": "openai", "name": "m", "base_url": "ftp://example.org"}, "invalid"),
+    ({"provider": "openai", "name": "m", "base_url": "http://u:p@example.org"}, "invalid"),
+    ({"provider": "compatible", "name": "m", "base_url": "http://127.0.0.1:99999/v1"}, "invalid"),
+]
+
+
 async def test_what_cannot_be_a_connection_is_refused_with_a_code(
-    serve: Serve, body: dict[str, str], code: str
+    serve: Serve, subtests: pytest.Subtests
 ) -> None:
     async with serve() as client:
-        refused = await client.post("/settings/model/test", json=body)
-    assert (refused.status_code, refused.json()["code"]) == (422, code)
+        for body, code in NO_CONNECTIONS:
+            with subtests.test(body=body):
+                refused = await client.post("/settings/model/test", json=body)
+                assert (refused.status_code, refused.json()["code"]) == (422, code)
 
 
 async def test_a_turn_without_a_usable_key_fails_with_a_code_and_the_step_to_take(

@@ -163,6 +163,9 @@ class Post:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.arrived: Counter[str] = Counter()
+        self.texts: dict[str, str] = {}
+        """What arrived, by delivery: a repeat has the same text."""
+        self.wrong: list[str] = []
 
 
 class LossyChannel(Channel):
@@ -186,6 +189,8 @@ class LossyChannel(Channel):
         if luck < 0.15:
             raise ConnectionError("reset before it was sent")
         self._post.arrived[delivery.id] += 1
+        if self._post.texts.setdefault(delivery.id, delivery.content) != delivery.content:
+            self._post.wrong.append(f"delivery {delivery.id} was repeated with another text")
         if luck < 0.2:
             raise ConnectionError("reset after it was sent")
         await asyncio.sleep(rng.random() * 0.3)

@@ -52,7 +52,13 @@ _used = translate(
     """SELECT period, SUM(runs) AS runs, SUM(1 - settled) AS unsettled FROM reservations
        WHERE job_id = :job_id GROUP BY period""",
 )
-_sent = translate("check.sent", "SELECT id, channel, state FROM deliveries")
+_sent = translate("check.sent", "SELECT id, channel, state, joins, content FROM deliveries")
+_unwanted = translate(
+    "check.unwanted",
+    """SELECT (SELECT COUNT(*) FROM deliveries WHERE joins IS NOT NULL)
+            + (SELECT COUNT(*) FROM runs_told
+               WHERE reason LIKE '%quiet hours until%' OR reason LIKE 'unless:%') AS found""",
+)
 _dump = {
     table: translate(f"check.{table}", f"SELECT * FROM {table} ORDER BY 1, 2")
     for table in ("sessions", "turns", "jobs", "runs_told", "events", "deliveries")
@@ -65,6 +71,10 @@ async def open_work(database: Database) -> list[tuple[str, str]]:
         for query in (_open_turns, _open_deliveries, _open_jobs)
         for row in await database.read(query, {})
     ]
+
+
+async def unwanted(database: Database) -> int:
+    return int((await database.read(_unwanted, {}))[0]["found"])
 
 
 async def everything(database: Database) -> list[Any]:
@@ -208,10 +218,15 @@ def _gaps(promise: Promise, runs: list[tuple[int, int]], row: Any) -> list[str]:
 
 
 async def _deliveries(scenario: "Scenario") -> list[str]:
-    """What must not double was sent at most once; what is marked as sent has arrived."""
+    """What must not double was sent at most once; what is marked as sent has arrived, by itself or in the
+    message that carries it, and not both."""
     wrong = []
     for row in await scenario.database.read(_sent, {}):
-        times = scenario.post.arrived[row["id"]]
+        times = scenario.post.arrived[row["joins"] or row["id"]]
+        if row["joins"] is not None and scenario.post.arrived[row["id"]]:
+            wrong.append(f"answer {row['id']} was sent beside the digest {row['joins']}")
+        if times and row["joins"] is not None and row["content"] not in scenario.post.texts[row["joins"]]:
+            wrong.append(f"digest {row['joins']} lacks the answer {row['id']}")
         if row["channel"] == "chat" and times > 1:
             wrong.append(f"delivery {row['id']} was sent {times} times")
         if row["channel"] != "web" and row["state"] == "sent" and not times:

@@ -15,8 +15,10 @@ from segue.errors import Conflict, Invalid, NotFound, StoreError
 from segue.kernel.kernel import Kernel
 from segue.kernel.transactions.lane import QueuedTurn
 from segue.model.action import Action, Ask, Call, Say
+from segue.model.conditions.vocabulary import Condition, If, Otherwise, Since
 from segue.model.cost.budget import Budget, BudgetUnit, Over, Per
 from segue.model.policy import Busy, Crash, Late, Overlap, Policy
+from segue.model.quiet.choices import Quiet, Tell
 from segue.model.records import Job, Owner, message_id
 from segue.model.states import JobKind, WhenBusy
 from segue.times.clock import to_moment
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 RUNS_A_DAY = Budget(BudgetUnit.RUNS, 2, Per.DAY)
 TOKENS_A_DAY = Budget(BudgetUnit.TOKENS, 20_000, Per.DAY, Over.ASK)
+UNANSWERED = (Condition(test=If.UNANSWERED, since=Since.CREATED),)
+SILENCE = (Condition(test=If.QUIET, for_seconds=5),)
 CONTROLS = (
     *(
         "stop",
@@ -96,6 +100,8 @@ class Clients:
             (1, self._delete),
             (1, self._write),
             (6, self._reply),
+            (3, self._keep_quiet),
+            (1, self._send_held),
         ]
         (verb,) = self.rng.choices([verb for _, verb in verbs], [weight for weight, _ in verbs])
         machine.host.start(self._try(machine, verb))
@@ -152,6 +158,24 @@ class Clients:
         self.acts += 1
         if quoted and quoted.source and taken.job_id != quoted.source.job_id:
             self.wrong.append(f"{word!r} to {quoted.source.job_id} acted on {taken.job_id}")
+
+    async def _keep_quiet(self, kernel: Kernel) -> None:
+        """Set or clear quiet hours, which are open now, and a digest."""
+        owner, key = self._anywhere()
+        now = to_moment(self.scenario.now_ms())
+        ends = now + timedelta(minutes=self.rng.choice((1, 2)))
+        night = {"from": f"{now:%H:%M}", "to": f"{ends:%H:%M}"}
+        await kernel.sessions.update(
+            key,
+            owner=owner,
+            timezone="UTC",
+            quiet=self.rng.choice((None, night, night)),
+            digest=self.rng.choice((None, {"every_seconds": 60})),
+        )
+
+    async def _send_held(self, kernel: Kernel) -> None:
+        owner, key = self._anywhere()
+        await kernel.sessions.send_held(key, owner=owner)
 
     async def _stop(self, kernel: Kernel) -> None:
         owner, key = self._anywhere()
@@ -214,6 +238,10 @@ class Clients:
             crash=rng.choice(list(Crash)),
             catch_up=rng.choice((1, 10)),
             budget=rng.choice((None, None, None, RUNS_A_DAY, TOKENS_A_DAY)),
+            quiet=rng.choice((None, *Quiet)),
+            tell=rng.choice(list(Tell)),
+            when=rng.choice((None, None, None, UNANSWERED, SILENCE)),
+            otherwise=rng.choice((Otherwise.SKIP, Otherwise.END)),
         )
 
     def _some_job(self) -> Promise:

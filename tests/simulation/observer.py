@@ -84,6 +84,17 @@ _FORBIDDEN: Mapping[str, tuple[str, str]] = {
         "INSERT ON events",
         f"NEW.type IN ('tool_started', 'tool_call') AND {_HOLDER} IS NOT {_WRITER}",
     ),
+    "a turn started after the message that makes it unwanted": (
+        "INSERT ON events",
+        """NEW.type = 'stream_start' AND EXISTS (
+               SELECT 1
+               FROM turns
+               JOIN jobs ON jobs.id = turns.job_id
+               JOIN sessions ON sessions.id = turns.session_id
+               WHERE turns.id = NEW.turn_id AND turns.attempt = 1 AND turns.brief LIKE '%"guarded"_true%'
+                   AND jobs.policy LIKE '%"unanswered", "since"_ "created"%'
+                   AND sessions.last_message_at > jobs.created_at)""",
+    ),
     "an event was numbered out of order": (
         "INSERT ON events",
         """NEW.seq <> 1 AND NOT EXISTS (

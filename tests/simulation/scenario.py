@@ -57,6 +57,8 @@ class Report:
     attempts: int = 0
     acts: int = 0
     """Replies to jobs that were done at once."""
+    unwanted: int = 0
+    """Slots that quiet hours or conditions kept from running, and answers that had to wait."""
 
 
 class Scenario:
@@ -271,12 +273,13 @@ def run_scenario(seed: int, **otherwise: Any) -> Report:
     trace.update(repr(at_once(checks.everything(scenario.database))).encode())
     report = Report(
         seed=seed,
-        wrong=scenario.wrong + scenario.agent_log.wrong + scenario.clients.wrong,
+        wrong=scenario.wrong + scenario.agent_log.wrong + scenario.clients.wrong + scenario.post.wrong,
         trace=trace.hexdigest(),
         seconds=scenario.loop.time(),
         commits=scenario.server.commits,
         attempts=len(scenario.agent_log.attempts),
         acts=scenario.clients.acts,
+        unwanted=at_once(checks.unwanted(scenario.database)),
     )
     scenario.loop.bury([machine.host for machine in scenario.machines])
     return report

@@ -58,4 +58,5 @@ def test_the_scenarios_do_real_work() -> None:
     reports = [run_scenario(seed) for seed in range(40)]
     assert sum(report.attempts for report in reports) > 50
     assert sum(report.acts for report in reports) > 0
+    assert sum(report.unwanted for report in reports) > 10
     assert sum(report.commits for report in reports) > 500

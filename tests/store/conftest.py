@@ -7,6 +7,10 @@ from segue.store.open import connect
 from tests.store import counting
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.import_plugin("tests.crash.figures")
+
+
 @pytest.fixture
 async def database(bare_url: str) -> AsyncIterator[Database]:
     """With tables to count in, and twenty sessions."""

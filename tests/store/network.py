@@ -19,18 +19,27 @@ class Network:
 
     REFUSAL = b"SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
 
-    def __init__(self, url: str, folder: Path, *, takes_settings: bool = True) -> None:
+    NOTIFICATION = b"A"
+
+    def __init__(
+        self, url: str, folder: Path, *, takes_settings: bool = True, drops_notifications: bool = False
+    ) -> None:
         folder_of_server = parse_qs(urlsplit(url).query)["host"][0]
         self.url = url.replace(folder_of_server, str(folder))
         self._server = f"{folder_of_server}/.s.PGSQL.5432"
         self._socket = folder / ".s.PGSQL.5432"
         self._takes_settings = takes_settings
+        self._drops_notifications = drops_notifications
+        self.dropped = 0
+        """Notifications that did not arrive."""
         self._working: set[asyncio.StreamReader] = set()
         self._servers: dict[asyncio.StreamReader, asyncio.StreamReader] = {}
         self._answers: dict[asyncio.StreamReader, asyncio.StreamWriter] = {}
         self._next_commit: Lost | None = None
         self._lost_on: asyncio.StreamReader | None = None
         self._is_over = asyncio.Event()
+        self._writers: list[asyncio.StreamWriter] = []
+        self._serving: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "Network":
         self._listening = await asyncio.start_unix_server(self._serve, self._socket)
@@ -38,6 +47,9 @@ class Network:
 
     async def __aexit__(self, *_: object) -> None:
         self._listening.close()
+        for writer in self._writers:
+            writer.close()
+        await asyncio.gather(*self._serving)
 
     def swallow_open_connections(self) -> None:
         """Drop all further data of open connections without closing them."""
@@ -67,10 +79,14 @@ class Network:
             answers.close()
             return
         server, requests = await asyncio.open_unix_connection(self._server)
+        self._writers += [answers, requests]
+        if task := asyncio.current_task():
+            self._serving.add(task)
         requests.write(length + settings)
         self._working |= {client, server}
         self._servers[client], self._answers[client] = server, answers
-        await asyncio.gather(self._pass_on(client, requests), self._pass_on(server, answers))
+        answering = self._pass_on_replies if self._drops_notifications else self._pass_on
+        await asyncio.gather(self._pass_on(client, requests), answering(server, answers))
         answers.close()
 
     async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
@@ -82,6 +98,17 @@ class Network:
         target.close()
         if source is self._lost_on:
             self._is_over.set()
+
+    async def _pass_on_replies(self, server: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+        """Message by message, without notifications."""
+        while head := await server.read(1):
+            length = await server.readexactly(4)
+            body = await server.readexactly(int.from_bytes(length) - 4)
+            if head == self.NOTIFICATION:
+                self.dropped += 1
+            else:
+                answers.write(head + length + body)
+        answers.close()
 
     async def _lose(
         self, commit: bytes, client: asyncio.StreamReader, requests: asyncio.StreamWriter

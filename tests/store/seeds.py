@@ -50,6 +50,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO model_waits (session_id, model, user_waits, account, since)
+    SELECT 'session-' || n, 'model-' || (n % 3), n % 2, 'account-' || (n % 3), n
+    FROM numbers
+    """,
+    """
     INSERT INTO replaced_turns (turn_id, replaced_by, session_id)
     SELECT 'turn-' || n, 'turn-' || (n + 1), 'session-' || n
     FROM numbers

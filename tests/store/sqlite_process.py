@@ -10,11 +10,13 @@ import threading
 from pathlib import Path
 from time import perf_counter
 
+from segue.errors import StoreError
 from segue.store.database import Begin, Database, Transaction
 from segue.store.migrate import migrate
 from segue.store.queries import translate
 from segue.store.sqlite.database import Sqlite
 
+REFUSED = "refused"
 WRITE_SECONDS = 60 if os.environ.get("SEGUE_LONG") else 2
 
 create = translate("notes.create", "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, note TEXT)")
@@ -64,6 +66,19 @@ async def write_and_tell(path: str) -> None:
         say(f"{number:07}")
 
 
+async def write_despite_errors(path: str) -> None:
+    """Print each acknowledged note, and a word for each error, until killed."""
+    database = await Sqlite.open(path)
+    note = random.Random(1).randbytes(10_000).hex()
+    for number in range(1_000_000):
+        try:
+            await database.run(adding(f"{number:07}", note))
+        except StoreError:
+            say(REFUSED)
+        else:
+            say(f"{number:07}")
+
+
 async def stop_in_the_middle(path: str) -> None:
     def transaction() -> Transaction[None]:
         yield add, {"id": "half a thought", "note": ""}
@@ -93,7 +108,14 @@ def wait_for_the_start() -> None:
 
 
 ROLES = {
-    role.__name__: role for role in (write_for_a_while, write_and_tell, stop_in_the_middle, open_and_migrate)
+    role.__name__: role
+    for role in (
+        write_for_a_while,
+        write_and_tell,
+        write_despite_errors,
+        stop_in_the_middle,
+        open_and_migrate,
+    )
 }
 
 

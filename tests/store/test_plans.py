@@ -33,19 +33,20 @@ WALKS = {
     "tasks.expired": "over the archives that are being learned from just now",
     "turns.to_stop": "over the lanes that are held, or over the running turns that were asked to stop",
     "turns.lane_now": "over the turns that run just now, when a user asks why one does not",
+    "turns.running_by_model": "over the turns that run just now, if a model has a limit",
 }
 """Queries that walk an index from its start to its end, because so little is in it."""
 
 IN_SQLITE = WALKS | {
     "events.users_said": "over the newest 2,000 events of a session, for a job whose condition has words",
     "sessions.count_leased": "over the lanes that are held, no further than the limit",
+    "memories.neighbours": "over the one row of an inner query",
     "push.news": "over the devices of users, a second after something was said, and at most once a second",
     "message_index.unindexed": "over the first sessions of the index of those that wait for the indexer",
 }
 
 GUESSES = {
-    "runs.prune_old": "without values PostgreSQL guesses that a third of all runs is old, and takes a tenth",
-    "sessions.newest_in_account": "and that a page is a tenth of all sessions of an account",
+    "sessions.newest_in_account": "without values PostgreSQL guesses that a page is a tenth of an account",
     "sessions.overviews_in_account": "the same",
     "tasks.prune_completed": "the same of tasks",
     "tasks.prune_failed": "and of these",
@@ -88,6 +89,7 @@ VALUES = {
     "last": "100010",
     "model": "model-1",
     "most": "100",
+    "rows": "100",
     "user_id": "user-1",
     "key": "websocket:1",
     "holder": "worker",
@@ -105,6 +107,15 @@ VALUES = {
 
 TWICE = "{{{0},{0}}}"
 """How a value is written where a query takes arrays."""
+
+IMPORTED = """
+    INSERT INTO memories (id, account, user_id, kind, topic, content, confidence, session_id, archive_n,
+                          source_seq, created_at, updated_at)
+    SELECT 'memory-' || n, 'account-1', 'user-1', 'passage', 'passage ' || n, 'user: hello', 100,
+           repeat('a long name of a session ', 4) || n / 10, 1, n, n, n
+    FROM generate_series(1, 20000) AS n
+"""
+"""20,000 passages of one user in 2,000 sessions."""
 
 
 async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
@@ -162,6 +173,18 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
         plan = await plan_in_postgres(connection, query)
         assert "directory_by_key" in [node.get("Index Name") for node in _nodes(plan)], query.name
     await connection.close()
+
+
+async def test_neighbours_of_passages_are_found_in_their_order_before_there_are_statistics(
+    postgres_url: str,
+) -> None:
+    """After an import there are none, and all passages of a user would be sorted for each one found."""
+    await (await open_database(postgres_url)).close()
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(IMPORTED)
+    plan = await plan_in_postgres(connection, queries.memories.neighbours)
+    await connection.close()
+    assert [*sorts_under_a_limit(plan)] == []
 
 
 async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:

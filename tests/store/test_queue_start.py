@@ -194,8 +194,8 @@ async def test_a_full_scan_that_fails_is_not_retried_at_once(
 
 LEASE: dict[str, object] = {"holder": "worker", "lease_ms": 1000, "lease_now": NOW}
 SCANS: dict[Query, dict[str, object]] = {
-    queries.jobs.due: {"now": NOW, "limit": 100},
-    queries.jobs.due_of_account: {"account": "account-1", "now": NOW, "limit": 100},
+    queries.jobs.due: {"now": NOW, "limit": 100, "unified": 0},
+    queries.jobs.due_of_account: {"account": "account-1", "now": NOW, "limit": 100, "unified": 0},
     queries.jobs.next_due: {},
     queries.jobs.next_account: {"account": ""},
     queries.sessions.lease: {"user_waits": 0, "now": NOW, "after": "", "limit": 50, "quantum": 8, **LEASE},

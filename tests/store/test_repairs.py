@@ -23,6 +23,7 @@ LEASED = "UPDATE sessions SET holder = 'w', fence = 5, leased_at = 1, lease_unti
 # A second attempt: the first one has the event that opens a turn.
 RUNNING = "UPDATE turns SET state = 'running', fence = 5, attempt = 2, started_at = 1"
 OPEN_RUN = "INSERT INTO runs (id, job_id, session_id, slot, turn_id, delivery_id, queued_at) SELECT"
+DELIVERY = "INSERT INTO deliveries (id, session_id, channel, chat_id, content, state, not_before, created_at"
 NO_TURNS = "DELETE FROM turns"
 NOT_READY = "UPDATE sessions SET ready_at = NULL, user_waits = 0"
 
@@ -53,6 +54,15 @@ SPOILED: dict[str, Sequence[str]] = {
         "INSERT INTO deliveries (id, session_id, run_id, channel, chat_id, content, state, not_before, "
         "created_at) SELECT 'd', id, 'r', 'fax', '1', 'Hello.', 'sent', 1, 1 FROM sessions",
     ),
+    "held_by_nothing": (
+        f"{DELIVERY}, joins) SELECT 'd', id, 'fax', '1', 'Hello.', 'pending', 1, 1, 'gone' FROM sessions",
+        "UPDATE sessions SET held = 1",
+    ),
+    "wrong_carried": (
+        f"{DELIVERY}, held_until, carries) "
+        "SELECT 'd', id, 'fax', '1', '', 'pending', 1, 1, 1, 2 FROM sessions",
+    ),
+    "wrong_held": ("UPDATE sessions SET held = 3",),
     "wrong_live_part": ("UPDATE sessions SET live_messages = 7, live_tokens = 3",),
     "extracting_archive_without_a_task": (
         "INSERT INTO archives (session_id, n, first_seq, last_seq, message_count, tokens, reason, task_id, "

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ from segue.errors import StoreUnavailable
 from segue.store.queries import translate
 from segue.store.settings import StoreSettings
 from segue.store.sqlite.database import Sqlite
+from tests.crash.figures import Record
 from tests.store import sqlite_process
 from tests.store.sqlite_process import (
+    REFUSED,
     WRITE_SECONDS,
     adding,
     make_notes,
@@ -29,16 +31,29 @@ from tests.store.sqlite_process import (
     open_and_migrate,
     stop_in_the_middle,
     write_and_tell,
+    write_despite_errors,
     write_for_a_while,
 )
+from tests.unavailable import cannot_run
 
 PROCESSES = 8
-IMAGES = 200 if os.environ.get("SEGUE_LONG") else 20
+LONG = bool(os.environ.get("SEGUE_LONG"))
+IMAGES = 200 if LONG else 20
+FAULTY_WRITES = 20_000
+FAULT_SHARE = 0.01
+FAULTS = ("posix/io/rw/pwrite", "posix/io/rw/pwrite/reduce", "posix/io/rw/pread", "posix/io/sync/*")
+"""Of libfiu: errors and short writes, of the calls that SQLite makes."""
 
 
 @contextmanager
-def process(role: object, *args: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, sqlite_process.__file__, getattr(role, "__name__", ""), *map(str, args)]
+def process(role: object, *args: Path, under: Sequence[str] = ()) -> Iterator["subprocess.Popen[str]"]:
+    command = [
+        *under,
+        sys.executable,
+        sqlite_process.__file__,
+        getattr(role, "__name__", ""),
+        *map(str, args),
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         try:
             yield child
@@ -73,10 +88,11 @@ async def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.serial
-def test_of_eight_processes_that_never_pause_none_is_starved(path: Path) -> None:
+def test_of_eight_processes_that_never_pause_none_is_starved(path: Path, figure: Record) -> None:
     said = at_once(write_for_a_while, path)
     served = [each["served"] for each in said]
-    print(f"{sum(served) / WRITE_SECONDS:.0f} transactions/s, by process: {said}")  # noqa: T201
+    figure("transactions a second of all", f"{sum(served) / WRITE_SECONDS:.0f}")
+    figure("p99 of the slowest process", f"{max(each['p99_ms'] for each in said):.0f} ms")
     assert min(served) > sum(served) / PROCESSES / 3
 
 
@@ -155,6 +171,20 @@ def test_every_image_of_the_disk_holds_what_was_acknowledged(path: Path, tmp_pat
             child.send_signal(signal.SIGCONT)
             assert asyncio.run(_whole_notes(image / "segue.db")) >= set(promised)
             shutil.rmtree(image)
+
+
+@pytest.mark.skipif(not LONG, reason="needs a package of Debian's: `make faults` runs it")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_error_of_the_disk_loses_what_was_acknowledged(path: Path, fault: str, figure: Record) -> None:
+    if shutil.which("fiu-run") is None:
+        cannot_run("errors of the disk need fiu-run: apt-get install fiu-utils")
+    faulty = ["fiu-run", "-x", "-c", f"enable_random name={fault},probability={FAULT_SHARE}"]
+    with process(write_despite_errors, path, under=faulty) as child:
+        lines = [line_of(child) for _ in range(FAULTY_WRITES)]
+    promised = set(lines) - {REFUSED}
+    assert promised
+    assert asyncio.run(_whole_notes(path)) >= promised
+    figure("writes, of which refused, lost", f"{len(lines)}, {lines.count(REFUSED)}, 0")
 
 
 async def _whole_notes(path: Path) -> set[str]:

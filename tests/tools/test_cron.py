@@ -55,15 +55,21 @@ async def add(context: ToolContext, **arguments: Any) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("action", ["add", "list", "update", "pause", "resume", "skip", "remove"])
-async def test_without_a_conversation_it_refuses_with_a_sentence(context: ToolContext, action: str) -> None:
+ACTIONS = ["add", "list", "update", "pause", "resume", "skip", "remove"]
+
+
+async def test_without_a_conversation_it_refuses_with_a_sentence(
+    context: ToolContext, subtests: pytest.Subtests
+) -> None:
     """2.2: nothing is created, and the session is taken from nowhere else."""
     nowhere = replace(context, session=None)
-    arguments = {"message": "Look.", "every_seconds": 3600} if action == "add" else {}
-    arguments |= {"job_id": "j-1"} if action not in ("add", "list") else {}
-    said = await refusal(nowhere, action, **arguments)
-    assert said.startswith("this tool works in a conversation, and the call came from none; ")
-    assert await jobs(context) == []
+    for action in ACTIONS:
+        with subtests.test(action=action):
+            arguments = {"message": "Look.", "every_seconds": 3600} if action == "add" else {}
+            arguments |= {"job_id": "j-1"} if action not in ("add", "list") else {}
+            said = await refusal(nowhere, action, **arguments)
+            assert said.startswith("this tool works in a conversation, and the call came from none; ")
+            assert await jobs(context) == []
 
 
 def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
@@ -73,7 +79,7 @@ def test_the_schema_is_flat_and_only_the_action_is_required() -> None:
     assert not {"oneOf", "anyOf", "allOf", "not"} & schema.keys()
     assert list(schema["properties"]) == [
         *("action", "name", "message", "every_seconds", "cron_expr", "rrule", "start", "tz", "days", "at"),
-        *("unless", "renew_after", "job_id"),
+        *("unless", "renew_after", "quiet", "tell", "job_id"),
     ]
     assert all(form["type"] in ("string", "number") for form in schema["properties"].values())
 
@@ -104,42 +110,43 @@ async def test_a_job_may_repeat_by_a_rule_that_no_cron_line_can_say(context: Too
     assert str(changed.trigger) == "every 2 weeks on Friday at 09:00, Asia/Tokyo"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"message": "Go.", "rrule": "FREQ=DAILY"}, "`rrule` needs `start`"),
-        ({"message": " ", "every_seconds": 60}, "the message is empty"),
-        ({"every_seconds": 60}, "add needs `message`"),
-        ({"message": "Go."}, "add needs a schedule: one of `every_seconds`, `cron_expr`, `rrule`, `at`"),
-        (
-            {"message": "Go.", "every_seconds": 60, "at": "tomorrow at 09:00"},
-            "a job has one schedule, not every_seconds and at",
-        ),
-        ({"message": "Go.", "every_seconds": 0}, "`every_seconds` must be at least 10, got 0"),
-        ({"message": "Go.", "every_seconds": -5}, "`every_seconds` must be at least 10, got -5"),
-        ({"message": "Go.", "every_seconds": 9.5}, "`every_seconds` must be at least 10, got 9.5"),
-        ({"message": "Go.", "at": "2020-01-01T09:00:00"}, "which is past"),
-        ({"message": "Go.", "at": "2020-01-01T09:00:00+01:00"}, "which is past"),
-        ({"message": "Go.", "at": "soonish"}, 'could not read "soonish"'),
-        ({"message": "Go.", "cron_expr": "0 9 * *"}, "a cron line has five fields"),
-        ({"message": "Go.", "cron_expr": "0 99 * * *"}, "cannot be read"),
-        ({"message": "Go.", "cron_expr": "0 9 31 2 *"}, "never fires"),
-        (
-            {"message": "Go.", "cron_expr": "0 9 * * *", "tz": "Mars/Base"},
-            "no time zone 'Mars/Base'",
-        ),
-        ({"message": "Go.", "at": "2027-01-01T09:00:00", "tz": "Mars/Base"}, "there is no time zone"),
-        ({"message": "Go.", "every_seconds": 60, "tz": "Mars/Base"}, "there is no time zone"),
-        ({"message": "Go.", "every_seconds": 60, "deliver": True}, "cron knows no `deliver`"),
-        ({"message": "Go.", "every_seconds": 60, "session_key": "web:2"}, "cron knows no `session_key`"),
-    ],
-)
+NO_JOBS: list[tuple[dict[str, Any], str]] = [
+    ({"message": "Go.", "rrule": "FREQ=DAILY"}, "`rrule` needs `start`"),
+    ({"message": " ", "every_seconds": 60}, "the message is empty"),
+    ({"every_seconds": 60}, "add needs `message`"),
+    ({"message": "Go."}, "add needs a schedule: one of `every_seconds`, `cron_expr`, `rrule`, `at`"),
+    (
+        {"message": "Go.", "every_seconds": 60, "at": "tomorrow at 09:00"},
+        "a job has one schedule, not every_seconds and at",
+    ),
+    ({"message": "Go.", "every_seconds": 0}, "`every_seconds` must be at least 10, got 0"),
+    ({"message": "Go.", "every_seconds": -5}, "`every_seconds` must be at least 10, got -5"),
+    ({"message": "Go.", "every_seconds": 9.5}, "`every_seconds` must be at least 10, got 9.5"),
+    ({"message": "Go.", "at": "2020-01-01T09:00:00"}, "which is past"),
+    ({"message": "Go.", "at": "2020-01-01T09:00:00+01:00"}, "which is past"),
+    ({"message": "Go.", "at": "soonish"}, 'could not read "soonish"'),
+    ({"message": "Go.", "cron_expr": "0 9 * *"}, "a cron line has five fields"),
+    ({"message": "Go.", "cron_expr": "0 99 * * *"}, "cannot be read"),
+    ({"message": "Go.", "cron_expr": "0 9 31 2 *"}, "never fires"),
+    (
+        {"message": "Go.", "cron_expr": "0 9 * * *", "tz": "Mars/Base"},
+        "no time zone 'Mars/Base'",
+    ),
+    ({"message": "Go.", "at": "2027-01-01T09:00:00", "tz": "Mars/Base"}, "there is no time zone"),
+    ({"message": "Go.", "every_seconds": 60, "tz": "Mars/Base"}, "there is no time zone"),
+    ({"message": "Go.", "every_seconds": 60, "deliver": True}, "cron knows no `deliver`"),
+    ({"message": "Go.", "every_seconds": 60, "session_key": "web:2"}, "cron knows no `session_key`"),
+]
+
+
 async def test_what_cannot_be_a_job_is_refused_and_leaves_nothing(
-    context: ToolContext, arguments: dict[str, Any], words: str
+    context: ToolContext, subtests: pytest.Subtests
 ) -> None:
     """2.2, 2.4"""
-    assert words in await refusal(context, "add", **arguments)
-    assert await jobs(context) == []
+    for arguments, words in NO_JOBS:
+        with subtests.test(arguments=arguments):
+            assert words in await refusal(context, "add", **arguments)
+            assert await jobs(context) == []
 
 
 async def test_a_session_has_a_limited_number_of_jobs(context: ToolContext) -> None:
@@ -320,3 +327,13 @@ async def test_a_job_may_wait_for_what_its_user_says(
     stored = job.policy.to_json()
     assert (stored["when"], stored["otherwise"], stored["renew_after"]) == ([when], otherwise, 14)
     assert "1 to 1,000" in await refusal(context, "update", job_id=job.id, renew_after=0)
+
+
+async def test_a_job_may_be_heard_in_quiet_hours_or_wait_for_the_digest(context: ToolContext) -> None:
+    """requirements/speaking.md §3."""
+    await ask(context, "add", message="Is the oven off?", every_seconds=3600, quiet="through")
+    (alarm,) = await jobs(context)
+    assert (alarm.policy.quiet, alarm.policy.tell) == ("through", "now")
+    await ask(context, "update", job_id=alarm.id, quiet="hold", tell="digest")
+    (report,) = await jobs(context)
+    assert (report.policy.quiet, report.policy.tell) == ("hold", "digest")

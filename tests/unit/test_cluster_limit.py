@@ -2,8 +2,7 @@
 
 import pytest
 
-from segue.kernel.transactions.guards.cluster_limit import room
-from segue.kernel.transactions.lane import Pool
+from segue.kernel.transactions.guards.model_room import room
 
 
 @pytest.mark.parametrize(
@@ -21,5 +20,5 @@ from segue.kernel.transactions.lane import Pool
 def test_scheduled_turns_leave_a_quarter_to_users(
     most: int, running: int, for_users: int, for_schedules: int
 ) -> None:
-    assert room(most, running, Pool.USER) == for_users
-    assert room(most, running, Pool.SCHEDULE) == for_schedules
+    assert room(most, running, for_users=False) == for_users
+    assert room(most, running, for_users=True) == for_schedules

@@ -39,6 +39,26 @@ def test_a_clock_that_was_set_back_postpones() -> None:
     assert decide(due(), NOON - HOUR) == Postpone(until=NOON, reason="it is not time yet")
 
 
+class TestNewRulesOfTheZone:
+    """A slot was stored at 08:00 UTC; then the zone got rules by which nine o'clock is an hour later."""
+
+    nine = Cron("0 9 * * *", tz="Europe/London")
+    stored = NOON.replace(hour=8)
+
+    def test_a_slot_that_is_now_later_waits(self) -> None:
+        assert decide(due(self.nine, self.stored), self.stored) == Postpone(
+            until=self.stored + HOUR, reason="its time zone has new rules"
+        )
+
+    def test_and_fires_once_that_day(self) -> None:
+        fired = decide(due(self.nine, self.stored), self.stored + HOUR)
+        assert fired == Fire(slot=self.stored + HOUR, next=self.stored + HOUR + DAY)
+
+    def test_a_slot_that_should_have_been_earlier_fires_at_once(self) -> None:
+        late = self.stored + 2 * HOUR
+        assert decide(due(self.nine, late), late) == Fire(slot=late, next=self.stored + HOUR + DAY)
+
+
 class TestLate:
     """Three days without a worker."""
 

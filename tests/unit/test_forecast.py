@@ -1,12 +1,16 @@
 """Forecasts, as a pure function: collisions, days off, counts, and what the runs are expected to use."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from segue import Ask, At, Cron, Every, Idle, Policy, Say
+from segue import Ask, At, Budget, Cron, Every, Idle, Policy, Say
+from segue.model.cost.budget import Estimate
 from segue.model.cost.forecast import Forecast, ForecastVerdict, JobForecast, forecast
 from segue.model.cost.past_runs import PastRun, PastRuns, past_runs, quantile
+from segue.model.cost.played_budgets import PlayedBudget
 from segue.model.records import Job
+from segue.model.replies.last_reply import LastReply
 from segue.model.schedule import draft
 from segue.times.clock import to_ms
 
@@ -102,6 +106,34 @@ def test_a_job_with_conditions_depends_on_what_is_said() -> None:
     found = play(job("nag", Every(3600), when=[{"if": "unanswered"}]))
     assert {each.verdict for each in found.slots} == {ForecastVerdict.DEPENDS}
     assert "conditions" in str(one(found, "nag").depends)
+
+
+def test_a_job_that_asks_whether_to_go_on_depends_on_answers() -> None:
+    found = play(job("report", Every(3600), renew_after=3))
+    assert {each.verdict for each in found.slots} == {ForecastVerdict.DEPENDS}
+    assert "after 3 runs without one it asks" in str(one(found, "report").depends)
+
+
+def test_a_snoozed_job_runs_once_more_also_if_it_is_over() -> None:
+    ten = to_ms(NINE + timedelta(hours=1))
+    snooze = LastReply(action="snooze", words="snooze 1h", at=to_ms(NINE), snoozed_to=ten)
+    over = replace(job("over", At(NINE + timedelta(minutes=1))), slot=None, next_at=ten, replied=snooze)
+    daily = replace(job("daily", Cron("0 12 * * *", tz="UTC"), max_runs=1), next_at=ten, replied=snooze)
+    found = play(over, daily)
+    times = [(each.job_id, each.slot.hour, each.verdict) for each in found.slots]
+    assert times == [("daily", 10, "run"), ("over", 10, "run"), ("daily", 12, "run")]
+
+
+def test_a_written_message_draws_on_no_budget_and_a_job_without_a_past_on_its_estimate() -> None:
+    of_session = PlayedBudget(Budget.from_json({"tokens": 1_000, "per": "day"}), 0, "UTC")
+    jobs = (
+        job("ask", Cron("0 10,11,12 * * *", tz="UTC")),
+        job("say", Cron("30 10,11,12 * * *", tz="UTC"), Say("Drink.")),
+    )
+    found = play(*jobs, days=0.5, of_session=of_session, first={"ask": Estimate(tokens=400)})
+    assert (one(found, "ask").runs, one(found, "ask").skipped, one(found, "say").runs) == (2, 1, 3)
+    [refused] = [each.reason for each in found.slots if each.verdict is ForecastVerdict.SKIPPED]
+    assert refused == "budget: 800 of 1,000 tokens used today by the session, a run takes about 400"
 
 
 def test_more_than_five_thousand_slots_are_counted_and_not_listed() -> None:

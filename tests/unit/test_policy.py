@@ -27,6 +27,8 @@ def test_an_empty_policy_has_the_defaults_of_the_contract() -> None:
         "when": None,
         "otherwise": None,
         "renew_after": None,
+        "quiet": None,
+        "tell": None,
     }
 
 

@@ -44,6 +44,21 @@ def test_cached_tokens_cost_what_the_table_says() -> None:
     assert price.cost(**used, hour=True) == pytest.approx(1 + 0.1 + 2 + 5)
 
 
+def test_the_worked_month_is_what_the_table_says() -> None:
+    """That of docs/guides/costs.md, by hand: $1 and $5 for a million tokens in and out, $0.10 from the cache
+    and $1.25 into it."""
+    price = built_in_prices().of("anthropic:claude-haiku-4-5")
+    assert price is not None
+    plain = price.cost(input_tokens=7_000, output_tokens=20)
+    first = price.cost(input_tokens=7_000, output_tokens=20, cache_write_tokens=6_600)
+    later = price.cost(input_tokens=7_000, output_tokens=20, cache_read_tokens=6_560, cache_write_tokens=40)
+    assert plain == pytest.approx((7_000 * 1 + 20 * 5) / 1e6)
+    assert first == pytest.approx((400 * 1 + 6_600 * 1.25 + 20 * 5) / 1e6)
+    assert later == pytest.approx((400 * 1 + 6_560 * 0.1 + 40 * 1.25 + 20 * 5) / 1e6)
+    month = 21 * (first or 0) + (2_520 - 21) * (later or 0)
+    assert f"{2_520 * (plain or 0):.2f} {month:.2f}" == "17.89 3.20"
+
+
 def test_a_request_beyond_the_known_length_has_no_price() -> None:
     price = Price(input=1, output=5, up_to=200_000)
     assert price.cost(input_tokens=200_000, output_tokens=0) is not None

@@ -42,6 +42,7 @@ from segue.cli.support.event_loop import run
 from segue.cli.support.http_server import listening_socket
 from segue.config import Configuration
 from segue.server import create_app, mount
+from segue.testing import RecordingChannel
 from tests.web.streamed_documents import DOCUMENTS
 
 RICH = """## Report
@@ -103,6 +104,7 @@ class PageAgent:
     """`stream 50 20`: fifty words, 20 ms apart. `document 0 5`: an answer in pieces, 5 ms apart.
     `steps 0 40 90`: the same in three pieces, each ended by a `next` in another session.
     `hold` and `blocks`: until stopped. `think`, `tool`, `rich`, `fail`, `nothing`, `ask`: one of each.
+    `spend 1200 0.02`: tokens, and what they cost if that is given. `recall every 600`: a recurring recall.
     `ask 60`: a question with two choices, which waits for 60 s.
     Any other message is echoed."""
 
@@ -166,6 +168,23 @@ class PageAgent:
                 seconds = int(words[1]) if words[0] == "ask" else 3600
                 until = datetime.now(UTC) + timedelta(seconds=seconds)
                 yield Waiting("Pay **120 €** to Ana?", ("Yes, pay it", "Not now"), until=until)
+            case ["spend", tokens, *cost]:
+                used = {"requests": {"m": 1}, "input_tokens": int(tokens) - 7, "output_tokens": 7}
+                yield Text("Spent.")
+                yield Usage(used | ({"cost_usd": float(cost[0])} if cost else {}))
+                return
+            case ["recall", "every", seconds]:
+                given = {
+                    "call_type": "recurring",
+                    "when": f"{seconds}s",
+                    "interval_seconds": int(seconds),
+                    "internal_comment": "read build.log",
+                    "additional_context_message": "Read build.log.",
+                }
+                yield ToolStarted(call_id="1", name="schedule_recall", arguments=given)
+                made = await (await turn.tools()).call("schedule_recall", given, call_id="1")
+                yield ToolCalled(call_id="1", name="schedule_recall", arguments=given, result=made)
+                yield Text("I look again and again.")
             case ["ask"]:
                 yield Waiting("Which day suits you?")
             case _:
@@ -196,7 +215,7 @@ async def serve(url: str, port: int, prefix: str, offline: bool, private: bool) 
         timezone="Europe/Berlin",
     )
     with listening_socket("127.0.0.1", port) as listening:
-        channels = [Stored("websocket"), Stored("telegram"), Refusing()]
+        channels = [Stored("websocket"), Stored("telegram"), Refusing(), RecordingChannel("pushing")]
         agent = make_agent(configuration) if offline else PageAgent()
         kernel = Kernel(url, agent=agent, settings=settings, channels=channels)
         app = FastAPI() if prefix else create_app(kernel, configuration, manages_model=offline)

@@ -5,11 +5,10 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Served
-from tests.web.test_future import automation
+from tests.web.test_future import automation, recall
 
 Open = Callable[..., Page]
 
@@ -41,64 +40,31 @@ def test_the_next_days_show_what_is_scheduled_here_only(server: Served, open_pag
     automation(server, key, "once in a week", in_a_week)
     page = open_page(server.at(key))
     timeline = page.locator("segue-timeline")
-    expect(timeline.locator(".bar")).to_have_count(30)
+    expect(timeline.locator(".bar")).to_have_count(31)  # 30 times 24 hours: today and the last day in part
     counted = timeline.locator(".bar.coming").count()
-    assert 20 <= counted <= 23
+    assert 20 <= counted <= 24
     timeline.locator(".bar").nth(7).hover()
     expect(timeline.locator(".reading")).to_contain_text("once in a week")
     assert "another chat" not in timeline.inner_text()
 
 
-@pytest.mark.parametrize(
-    ("line", "counts"),
-    [
-        ("0 9 * * 1-5", [1, 1, 1, 1, 1, 0, 0]),
-        ("*/30 * * * sun", [0, 0, 0, 0, 0, 0, 48]),
-        ("0 8,20 17 * *", [0, 2, 0, 0, 0, 0, 0]),
-        ("0 9 18 * 1", [1, 0, 1, 0, 0, 0, 0]),
-        ("0 0 * jan *", [0] * 7),
-        ("5 0-4/2 * * 7", [0, 0, 0, 0, 0, 0, 3]),
-        ("0 8 * * 2#3", [0, 1, 0, 0, 0, 0, 0]),
-        ("0 8 * * 5L", [0] * 7),
-    ],
-)
-def test_a_cron_line_is_counted_by_day(server: Served, open_page: Open, line: str, counts: list[int]) -> None:
-    """From Monday, 16 November 2026."""
-    page = open_page(server.url)
-    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
-    counted = page.evaluate(
-        """async ([script, line]) => {
-            const { cronOn } = await import(script);
-            return [16, 17, 18, 19, 20, 21, 22].map((day) => cronOn(line, new Date(2026, 10, day)));
-        }""",
-        [script.replace("fold.js", "days.js"), line],
-    )
-    assert counted == counts
-
-
-@pytest.mark.parametrize(
-    ("rule", "counts"),
-    [
-        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", [0, 0, 0, 0, 1, 0, 0]),
-        ("FREQ=WEEKLY;INTERVAL=2", [0, 1, 0, 0, 0, 0, 0]),
-        ("FREQ=DAILY;INTERVAL=3", [0, 0, 1, 0, 0, 1, 0]),
-        ("FREQ=MONTHLY;INTERVAL=6", [0] * 7),
-        ("FREQ=DAILY;BYHOUR=8,17;BYMINUTE=15,30;BYSETPOS=2,3;BYDAY=MO,TU", [2, 2, 0, 0, 0, 0, 0]),
-    ],
-)
-def test_a_rule_is_counted_by_day(server: Served, open_page: Open, rule: str, counts: list[int]) -> None:
-    """From Monday, 16 November 2026; the rule starts on Tuesday, 3 November."""
-    page = open_page(server.url)
-    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
-    counted = page.evaluate(
-        """async ([script, rule]) => {
-            const { ruleOn } = await import(script);
-            const on = (day) => new Date(2026, 10, day);
-            return [16, 17, 18, 19, 20, 21, 22].map((day) => ruleOn(rule, on(3), on(day)));
-        }""",
-        [script.replace("fold.js", "days.js"), rule],
-    )
-    assert counted == counts
+def test_the_next_days_count_what_the_forecast_counts(server: Served, open_page: Open) -> None:
+    """One truth: each number is the server's."""
+    key = server.session("websocket:one-count", timezone="America/New_York")
+    automation(server, key, "often", "every 10m")
+    automation(server, key, "on workdays", "0 9 * * 1-5")
+    recall(server, key, seconds=90_000, every=86_400)
+    foretold = server.call("GET", f"sessions/{key}/forecast?timezone=Europe/Berlin")
+    page = open_page(server.at(key))
+    timeline = page.locator("segue-timeline")
+    expect(timeline.locator(".reading")).to_contain_text(f"{foretold['total']['runs']:,} times in 30 days")
+    tomorrow = foretold["days"][1]
+    timeline.locator(".bar").nth(1).hover()
+    expect(timeline.locator(".reading")).to_contain_text("often ×144")
+    assert tomorrow["runs"] == sum(tomorrow["jobs"].values()) >= 144
+    assert sum(day["runs"] for day in foretold["days"]) == foretold["total"]["runs"]
+    timeline.locator(".bar").nth(2).hover()
+    expect(timeline.locator(".reading")).to_contain_text("read build.log")
 
 
 def test_a_mark_stands_where_memory_was_archived(server: Served, open_page: Open) -> None:

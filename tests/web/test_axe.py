@@ -10,6 +10,7 @@ from tests.web.attached import give, png
 from tests.web.conftest import Served
 from tests.web.test_future import automation, recall
 from tests.web.test_login import OPERATOR, address
+from tests.web.test_quiet_hours import around_now
 
 __all__ = ["address"]
 
@@ -78,7 +79,7 @@ def test_axe_finds_nothing_on_a_desktop(
     found["delete"] = violations(page, axe)
     page.get_by_role("button", name="Cancel").last.click()
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("combobox")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Find a chat or an action")).to_be_visible()
     found["palette"] = violations(page, axe)
     page.keyboard.press("Escape")
     page.goto(server.at("websocket:axe-empty"))
@@ -145,6 +146,33 @@ def test_axe_finds_nothing_at_files_versions_and_search(
         expect(page.get_by_role("dialog").locator("mark").first).to_be_visible()
         found["search"] = violations(page, axe)
         assert report(found) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_conditions_usage_and_quiet_hours(
+    server: Served, open_page: Open, axe: str, scheme: str
+) -> None:
+    key = server.session(f"pushing:axe-{scheme}", title="Quiet", timezone="Europe/Berlin")
+    server.say(key, "spend 1200 0.02")
+    start, end = around_now()
+    server.call("PATCH", f"sessions/{key}", {"quiet": {"from": start, "to": end}})
+    conditions = [{"if": "quiet", "for_seconds": 60}, {"if": "unsaid", "words": ["ok"], "since": "created"}]
+    job = automation(server, key, "watch", "every 1s", policy={"quiet": "hold"})
+    server.wait_for(f"automations/{job}/runs", lambda answer: any(run["outcome"] for run in answer["runs"]))
+    server.call("POST", f"automations/{job}/pause")
+    automation(server, key, "look", "0 9 * * *", policy={"when": conditions})
+    page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    expect(page.locator("segue-held:not([hidden])").first).to_be_visible()
+    expect(page.locator("segue-moon")).to_be_visible()
+    expect(page.locator("segue-used dd").first).to_be_visible()
+    found = {"panel": violations(page, axe)}
+    page.get_by_role("button", name="Edit: look").click()
+    expect(page.locator("segue-conditions .condition")).to_have_count(2)
+    found["conditions"] = violations(page, axe)
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_role("button", name="Edit quiet hours").click()
+    found["quiet hours"] = violations(page, axe)
+    assert report(found) == ""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -59,7 +59,7 @@ def test_a_schedule_is_edited_in_words(server: Served, open_page: Open) -> None:
     made = automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
     job_of(page, "monitor").get_by_role("button", name="Edit").click()
-    page.get_by_label("When").fill("every weekday at 8")
+    page.get_by_role("textbox", name="When").fill("every weekday at 8")
     page.get_by_label("Name").fill("early monitor")
     page.get_by_role("button", name="Save").click()
     expect(job_of(page, "early monitor")).to_contain_text("weekdays at 08:00")
@@ -71,10 +71,10 @@ def test_an_unreadable_schedule_is_refused_with_an_explanation(server: Served, o
     automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
     job_of(page, "monitor").get_by_role("button", name="Edit").click()
-    page.get_by_label("When").fill("whenever it suits")
+    page.get_by_role("textbox", name="When").fill("whenever it suits")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("could not read")
-    expect(page.get_by_label("When")).to_have_value("whenever it suits")
+    expect(page.get_by_role("textbox", name="When")).to_have_value("whenever it suits")
 
 
 def test_removing_can_be_undone_and_pauses_until_then(server: Served, open_page: Open) -> None:

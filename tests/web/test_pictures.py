@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Served
 from tests.web.test_future import automation, recall
+from tests.web.test_quiet_hours import around_now
 
 Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
@@ -110,6 +111,43 @@ def test_a_failed_run_is_explained(own_server: Served, open_page: Open, picture:
     detail.get_by_role("button", name="Why?").click()
     expect(detail.locator(".told")).to_contain_text("It ended as error")
     picture(page, "page-run")
+
+
+def test_conditions_are_edited(own_server: Served, open_page: Open, picture: Take) -> None:
+    server = own_server
+    add_other_chats(server)
+    key = server.session("websocket:pills", title="Pills", timezone="Europe/Berlin")
+    server.say(key, "What is still missing?")
+    automation(server, key, "take the pills", "0 9 * * *", policy={"when": [{"if": "not_done"}]})
+    two_hours = [{"if": "unanswered", "since": "last_run"}, {"if": "quiet", "for_seconds": 7200}]
+    automation(server, key, "still there?", "0 18 * * *", policy={"when": two_hours, "otherwise": "postpone"})
+    page = open_page(server.at(key), viewport={"width": 1360, "height": 1120})
+    expect(page.locator("segue-ghost")).to_have_count(2)
+    page.get_by_role("button", name="Edit: still there?").click()
+    expect(page.locator("segue-conditions .condition")).to_have_count(2)
+    expect(page.locator("segue-edit segue-hint strong")).to_be_visible()
+    page.locator("segue-edit form").evaluate("(form) => form.scrollIntoView({ block: 'end' })")
+    picture(page, "page-conditions")
+
+
+def test_quiet_hours_hold_an_answer_back(own_server: Served, open_page: Open, picture: Take) -> None:
+    server = own_server
+    add_other_chats(server)
+    key = server.session("pushing:deploy", title="Deploy watch", timezone="Europe/Berlin")
+    server.say(key, "The deploy went out at 14:10, watch it.")
+    start, end = around_now()
+    server.call("PATCH", f"sessions/{key}", {"quiet": {"from": start, "to": end}, "digest": {"at": end}})
+    job = automation(
+        server, key, "night watch", "every 1s", message="Is the build green?", policy={"quiet": "hold"}
+    )
+    runs_of(server, job, "ok", 1)
+    server.call("POST", f"automations/{job}/skip")
+    server.call("PATCH", f"automations/{job}", {"schedule": "0 3 * * *"})
+    page = open_page(server.at(key))
+    expect(page.locator("segue-held:not([hidden])").first).to_be_visible()
+    expect(page.locator("segue-moon")).to_be_visible()
+    expect(page.get_by_role("heading", name="night watch")).to_be_visible()
+    picture(page, "page-quiet")
 
 
 def test_deleting_lists_the_automations(own_server: Served, open_page: Open, picture: Take) -> None:

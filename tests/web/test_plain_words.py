@@ -29,7 +29,7 @@ def test_a_scheduled_job_is_confirmed_by_a_card(offline_server: Served, open_pag
     card.get_by_role("button", name="Pause").click()
     expect(card.locator(".status")).to_have_text("paused")
     card.get_by_role("button", name="Edit").click()
-    expect(page.get_by_label("When")).to_have_value("every weekday at 09:00")
+    expect(page.get_by_role("textbox", name="When")).to_have_value("every weekday at 09:00")
     card.get_by_role("button", name="Undo").click()
     expect(card).to_have_text("No longer scheduled.")
 
@@ -48,6 +48,29 @@ def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open
     page.get_by_role("button", name="Undo").click()
     # The banner is for recalls of the next 24 hours, and tomorrow at 9 may be later.
     expect(page.locator("segue-recall:not([hidden]), segue-ghost").first).to_be_visible()
+
+
+def test_a_recurring_recall_is_confirmed_by_a_card(server: Served, open_page: Open) -> None:
+    """Its interval, the next three times, and what can be done: skip the next time, or cancel it."""
+    key = server.session("websocket:recurring-card", timezone="Europe/Berlin")
+    page = open_page(server.at(key))
+    write(page, "recall every 36000")
+    card = page.locator("segue-card")
+    expect(card.locator("strong")).to_have_text("every 10 h")
+    expect(card.locator(".of")).to_have_text("read build.log")
+    expect(card.locator("time")).to_have_count(3)
+    expect(card.get_by_role("button")).to_have_text(["Skip", "Cancel"])
+    assert MACHINE_TEXT.search(card.inner_text()) is None
+    first, second = (time.get_attribute("title") for time in card.locator("time").all()[:2])
+    card.get_by_role("button", name="Skip").click()
+    expect(card.locator("time").first).to_have_attribute("title", second or "")
+    assert first != second
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_have_text("No longer scheduled.")
+    page.get_by_role("button", name="Undo").last.click()
+    again = server.wait_for(f"sessions/{key}/recall", lambda found: found["recall"] is not None)
+    assert again["recall"]["interval_seconds"] == 36_000
+    expect(page.locator("segue-recall")).to_contain_text("read build.log")
 
 
 def test_a_scheduled_message_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
@@ -102,11 +125,11 @@ def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, op
     for number, words in enumerate(written.values()):
         page.get_by_role("button", name=f"Edit: job {number}").click()
         form = page.locator("segue-automation", has_text=f"job {number}").locator("form")
-        expect(form.get_by_label("When")).to_have_value(words)
+        expect(form.get_by_role("textbox", name="When")).to_have_value(words)
         expect(form.locator("segue-hint strong")).to_contain_text(re.compile(r"\d\d:\d\d"))
-        form.get_by_label("When").fill("every tuesday at 6:45")
+        form.get_by_role("textbox", name="When").fill("every tuesday at 6:45")
         expect(form.locator("segue-hint strong")).to_contain_text("06:45")
-        form.get_by_label("When").fill("whenever it suits at 9 or 10")
+        form.get_by_role("textbox", name="When").fill("whenever it suits at 9 or 10")
         expect(form.locator("segue-hint")).to_contain_text("nothing will be scheduled")
         form.get_by_role("button", name="Cancel").click()
 
@@ -117,7 +140,7 @@ def test_a_schedule_without_words_is_kept_unless_another_is_written(server: Serv
     page = open_page(server.at(key))
     expect(page.locator("segue-automation")).to_contain_text("by a rule of its own", ignore_case=True)
     page.get_by_role("button", name="Edit: twice a day").click()
-    expect(page.get_by_label("When")).to_have_value("")
+    expect(page.get_by_role("textbox", name="When")).to_have_value("")
     page.get_by_label("Name").fill("twice a weekday")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="twice a weekday")).to_be_visible()

@@ -166,6 +166,7 @@ def test_each_block_has_the_direction_of_its_text(server: Served, open_page: Ope
     server.say(key, "document 11 0")
     page = open_page(server.at(key))
     blocks = page.locator("segue-turn .text :is(p, ul, table)")
+    expect(blocks).to_have_count(3)
     directions = [block.evaluate("(it) => getComputedStyle(it).direction") for block in blocks.all()]
     assert directions == ["rtl"] * 3
     assert page.locator("segue-turn .words p").evaluate("(it) => getComputedStyle(it).direction") == "ltr"

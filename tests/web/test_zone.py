@@ -44,7 +44,7 @@ def test_an_edited_schedule_is_read_in_the_browsers_zone_where_the_session_has_n
     made = server.call("POST", f"sessions/{key}/automations", body)["id"]
     page = open_page(server.at(key), timezone_id="Asia/Tokyo")
     page.locator("segue-automation", has_text="monitor").get_by_role("button", name="Edit").click()
-    page.get_by_label("When").fill("every weekday at 8")
+    page.get_by_role("textbox", name="When").fill("every weekday at 8")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("segue-automation", has_text="weekdays at 08:00")).to_be_visible()
     assert server.call("GET", f"automations/{made}")["schedule"]["tz"] == "Asia/Tokyo"

@@ -6,6 +6,8 @@ import pytest
 
 from segue import Ask, At, Every, Kernel, Late, Policy, Say, Settings
 from segue.errors import NotFound
+from segue.store import queries
+from segue.store.database import Params, Transaction
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, count_rows, said, slots
@@ -138,3 +140,51 @@ async def test_a_turn_that_waits_is_never_too_old(open_kernel: OpenKernel, clock
     clock.advance(days=1000)
     await kernel.workers.pruner.step()
     assert (await kernel.turns.get(admitted.turn_id)).state == "queued"
+
+
+MANY = 1_200
+"""More than two windows of the pruner."""
+_NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < :last) "
+_JOBS = queries.translate(
+    "test.jobs",
+    f"""
+    INSERT INTO jobs (id, session_id, account, kind, name, state, trigger_kind, trigger, action, policy, slot,
+                      next_at, created_at, updated_at)
+    {_NUMBERS}
+    SELECT id || '-' || n, session_id, account, kind, name, state, trigger_kind, trigger, action, policy,
+           slot, next_at, created_at, updated_at
+    FROM jobs, numbers
+    WHERE jobs.id = :job_id
+    """,
+)
+_RUNS = queries.translate(
+    "test.runs",
+    f"""
+    INSERT INTO runs (id, job_id, session_id, slot, queued_at, finished_at, outcome)
+    {_NUMBERS}
+    SELECT jobs.id || '-' || n || ':' || CAST(:slot AS BIGINT), jobs.id || '-' || n, session_id,
+           CAST(:slot AS BIGINT), CAST(:at AS BIGINT), CAST(:at AS BIGINT), 'ok'
+    FROM jobs, numbers
+    WHERE jobs.id = :job_id
+    """,
+)
+
+
+@pytest.mark.parametrize("apart_ms", [0, 1], ids=["all in one moment", "one after the other"])
+async def test_rows_that_go_are_found_behind_many_that_stay(
+    kernel: Kernel, clock: ManualClock, apart_ms: int
+) -> None:
+    job = await kernel.schedule(CHAT, Every(86_400 * 365), Ask("Look."))
+    at = clock.ms()
+
+    def fill() -> Transaction[None]:
+        given: Params = {"last": MANY - 1, "job_id": job.id}
+        yield _JOBS, given
+        yield _RUNS, {**given, "slot": 2, "at": at}  # the newest, which stay
+        yield _RUNS, {**given, "slot": 1, "at": at + apart_ms}
+
+    await kernel.store.commit(fill)
+    clock.advance(days=91)
+    assert await kernel.workers.pruner.step() == MANY
+    assert (await count_rows(kernel))["runs"] == MANY
+    assert await kernel.workers.pruner.step() == 0

@@ -11,12 +11,16 @@ from segue.kernel.transactions import lease
 from segue.kernel.transactions.lane import Pool
 from segue.kernel.transactions.lease import HeldLane
 from segue.kernel.workers import keeper
-from segue.testing import ManualClock
+from segue.store.database import Begin, T
+from segue.store.open import open_database
+from segue.testing import ManualClock, ScriptedAgent
+from segue.testing.forwarding import ForwardingDatabase
 from tests.leases import terms_of
 
 LEASE_MS = round(Settings().lease_seconds * 1000)
 NAP_MS = 1000
 GRACE_MS = LEASE_MS // 2
+LANES = 5
 
 
 class Bedside(ManualClock):
@@ -85,3 +89,30 @@ async def test_and_takes_it_back_if_they_do_not(kernel: Kernel, clock: Bedside, 
     clock.advance(milliseconds=GRACE_MS)
     assert await clock.naps.get() == NAP_MS
     assert not await is_held(kernel, held)
+
+
+class Together(ForwardingDatabase):
+    """Starts a transaction when so many wait to be started."""
+
+    barrier: asyncio.Barrier | None = None
+
+    async def run(self, begin: Begin[T]) -> T:
+        if self.barrier:
+            await self.barrier.wait()
+        return await super().run(begin)
+
+
+async def test_all_lanes_of_a_crashed_process_are_taken_back_together(database_url: str) -> None:
+    database = Together(await open_database(database_url))
+    clock = ManualClock()
+    async with Kernel(database, agent=ScriptedAgent(), clock=clock) as kernel:
+        for number in range(LANES):
+            await kernel.receive(f"web:{number}", "Hi")
+        terms = terms_of("elsewhere", lease_ms=-1, lease_now=kernel.store.lease_now())
+        await kernel.store.commit(lease.lease, terms, pool=Pool.USER, after="", limit=LANES, now=clock.ms())
+        database.barrier = asyncio.Barrier(LANES)
+        async with asyncio.timeout(30):
+            assert await kernel.workers.reaper.step() == LANES
+        database.barrier = None
+        assert not await kernel.audit()
+    await database.close()

@@ -35,6 +35,12 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   if (verb === "export") tell({ exported: await segue.export(session, { format: words[0] }) });
   if (verb === "search") tell({ found: await segue.search(words.join(" "), { session }) });
+  if (verb === "budget") {
+    const changed = await segue.update(session, { budget: { runs: 3, per: "month" } });
+    const raised = await segue.raiseBudget(session);
+    const { left } = await segue.budget(session);
+    tell({ set: changed.budget, raised: raised.left, left, unread: await segue.markRead(session, changed.last_seq) });
+  }
   if (verb === "texts") tell({ texts });
   if (verb === "close") break;
 }

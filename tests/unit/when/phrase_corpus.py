@@ -68,6 +68,11 @@ def sentences(*, later: bool = False) -> Iterator[Phrase]:
     yield from _lines(FOLDER / ("sentences_later.txt" if later else "sentences.txt"), "")
 
 
+def requests(*, later: bool = False) -> Iterator[Phrase]:
+    """What people write to an assistant; or those that were written later, and measured once."""
+    yield from _lines(FOLDER / ("requests_later.txt" if later else "requests.txt"), "")
+
+
 def _lines(file: Path, language: str) -> Iterator[Phrase]:
     now, zone = datetime.min.replace(tzinfo=UTC), ""
     for line in file.read_text("utf-8").splitlines():
@@ -75,7 +80,7 @@ def _lines(file: Path, language: str) -> Iterator[Phrase]:
             _, wall, zone = line.split()
             now = datetime.fromisoformat(wall).replace(tzinfo=ZoneInfo(zone))
         elif line.startswith("# "):
-            language = line[2:].lower() if file.stem.startswith("sentences") else language
+            language = line[2:].lower() if file.stem not in LANGUAGES else language
         elif " => " in line:
             texts, expected = line.split(" => ")
             yield from (Phrase(language, now, zone, text, expected) for text in texts.split(" | "))

@@ -17,6 +17,7 @@ from tests.unit.when.phrase_corpus import (
     judge_phrase,
     judge_sentence,
     phrases,
+    requests,
     sentences,
 )
 
@@ -67,4 +68,11 @@ def test_phrases_that_were_set_aside_are_read_and_hardly_ever_wrongly(language: 
 def test_no_time_in_a_sentence_is_read_wrongly() -> None:
     assert failures([*sentences(), *sentences(later=True)], judge_sentence) == []
     right, _ = shares(sentences(), judge_sentence)
+    assert right >= 0.9
+
+
+def test_no_time_in_a_request_is_read_wrongly() -> None:
+    every = [*requests(), *requests(later=True)]
+    assert failures(every, judge_sentence) == []
+    right, _ = shares(every, judge_sentence)
     assert right >= 0.9
