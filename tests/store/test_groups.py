@@ -15,6 +15,7 @@ from segue.store.database import Begin, Database, Params, Transaction
 from segue.store.open import connect
 from segue.store.postgres.database import Postgres
 from segue.store.queries import translate
+from segue.store.settings import StoreSettings
 from segue.store.sqlite.database import Sqlite
 from tests.store import counting
 from tests.store.counting import (
@@ -189,6 +190,19 @@ async def test_callers_that_want_each_others_sessions_both_finish(database: Data
     group = await at_once(database, *(move(*pair, 1) for pair in [("s000", "s001"), ("s001", "s000")] * 10))
     assert group.results == [None] * 20
     assert [await count(database, name) for name in ("s000", "s001")] == [0, 0]
+
+
+async def test_callers_that_want_each_others_sessions_never_meet_a_lock(postgres_url: str) -> None:
+    """With no patience for locks, a caller that met one would fail."""
+    await counting.create(postgres_url, *SESSIONS)
+    database = await connect(postgres_url, StoreSettings(lock_seconds=0))
+    try:
+        group = await at_once(
+            database, *(move(*pair, 1) for pair in [("s000", "s001"), ("s001", "s000")] * 10)
+        )
+        assert group.results == [None] * 20
+    finally:
+        await database.close()
 
 
 async def test_a_caller_that_raises_fails_alone(database: Database) -> None:

@@ -75,6 +75,7 @@ def test_escape_leaves_the_message_as_it_is(server: Served, open_page: Open) -> 
     page = open_page(server.at(key))
     page.locator("segue-turn .user").hover()
     page.get_by_role("button", name="Edit message").click()
+    expect(page.locator("segue-rewrite textarea")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("segue-rewrite")).to_have_count(0)
     expect(page.locator("segue-turn .words")).to_be_visible()

@@ -198,7 +198,7 @@ async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
 
 def _marks(caller: CallerTransaction) -> list[int]:
     """The keys of the advisory locks on its sessions, in the order in which every process takes them."""
-    digests = (blake2b(each.encode("utf-8", "replace"), digest_size=8).digest() for each in caller.sessions)
+    digests = (blake2b(each.encode("utf-8", "replace"), digest_size=8).digest() for each in caller.needs)
     return sorted(int.from_bytes(digest, signed=True) for digest in digests)
 
 

@@ -63,6 +63,8 @@ class CallerTransaction:
         self._begin = begin
         self._keys = keys
         self._body: Transaction[Any] | None = None
+        self.needs: set[str] = set()
+        """The sessions that it has named so far, also before it was driven again."""
         self.rewind()
 
     def rewind(self) -> None:
@@ -104,6 +106,7 @@ class CallerTransaction:
         first = self.executions[0]
         if not self._ids and named_by == "id" and "key" in first:
             self.key = first.get("account"), first.get("user_id"), first["key"]
+        self.needs.update(self.sessions)
 
     @property
     def sessions(self) -> tuple[str, ...]:

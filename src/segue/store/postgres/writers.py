@@ -8,8 +8,9 @@ There are three queues, each with connections of its own:
 
 There is one rule for failures. If a group fails, the callers that may be at fault move to `retries`, so that
 only the transaction at fault fails; the others go back. A caller whose session another process has moves
-there too, and waits for it. While a caller is in `retries`, later callers of the same session wait for it,
-and callers of other sessions go on. If it fails there, it is tried again, unless its own statement is at
+there too, and waits for it. While a caller is in `retries`, later callers of its sessions wait for it, and
+callers of other sessions go on. Its sessions are all that it has named so far: two callers that want each
+other's sessions run one after the other. If it fails there, it is tried again, unless its own statement is at
 fault or another client has held a row for too long.
 
 If a connection is lost during COMMIT, the group's stamp tells whether it was committed (see `commit_stamps`).
@@ -169,15 +170,15 @@ class Writers:
                 continue
             if self._may_start(caller, queue):
                 picked.append(caller)
-                self._busy.update(caller.sessions)
+                self._busy.update(caller.needs)
             else:
                 passed.append(caller)
         queue.callers.extendleft(reversed(passed))
         return picked
 
     def _may_start(self, caller: CallerTransaction, queue: _Queue) -> bool:
-        return self._busy.isdisjoint(caller.sessions) and (
-            queue is self._retries or not any(session in self._to_retry for session in caller.sessions)
+        return self._busy.isdisjoint(caller.needs) and (
+            queue is self._retries or not any(session in self._to_retry for session in caller.needs)
         )
 
     def _free(self, sessions: set[str]) -> None:
@@ -194,7 +195,7 @@ class Writers:
             while True:
                 callers = await self._take(queue)
                 # Kept now: a caller that advances names other sessions.
-                sessions = {session for caller in callers for session in caller.sessions}
+                sessions = {session for caller in callers for session in caller.needs}
                 await self._commit(writer, stamps, queue, callers)
                 self._free(sessions)
                 writer.release()
@@ -284,7 +285,7 @@ class Writers:
         return caller.outcome.done()
 
     def _retry(self, caller: CallerTransaction) -> None:
-        sessions = Counter(caller.sessions)
+        sessions = Counter(caller.needs)
         self._to_retry += sessions
         caller.outcome.add_done_callback(partial(self._admit_again, sessions))
         self._retries.put(caller)
