@@ -112,6 +112,16 @@ async def test_above_the_limit_silent_requests_are_closed_and_a_new_one_is_answe
             writer.close()
 
 
+async def test_clients_that_connect_at_once_are_all_answered(kernel: Kernel) -> None:
+    """As after a restart: the server accepts many connections before it reads the first request."""
+    async with listening(kernel, Limits()) as port:
+        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(600)]
+        for _, writer in opened:
+            writer.write(HEAD + b"Connection: close\r\n\r\n")
+        responses = [await rest(streams) for streams in opened]
+    assert {response[:12] for response in responses} == {b"HTTP/1.1 200"}
+
+
 async def test_a_request_that_sends_data_is_not_closed(kernel: Kernel) -> None:
     async with listening(kernel, Limits(head_seconds=600, body_seconds=600, max_incomplete=2)) as port:
         slow = await begin(port, b"GET /health HTTP/1.1\r\n")

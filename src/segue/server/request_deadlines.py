@@ -24,8 +24,9 @@ class Limits:
     """For the request line and the headers. For the first request, from the opening of the connection."""
     body_seconds: float = 300
     """For the whole body."""
-    max_incomplete: int = 512
-    """Incomplete requests of all clients together."""
+    max_incomplete: int = 4_096
+    """Incomplete requests of all clients together. When a server restarts, all its clients connect at once:
+    each of them has a request that is incomplete until the server reads it."""
 
 
 class IncompleteRequests:

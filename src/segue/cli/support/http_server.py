@@ -75,7 +75,7 @@ class HttpServer(uvicorn.Server):
 
 
 def descriptors() -> int:
-    """How many files and connection_class this process may have open: as many as it may allow itself."""
+    """How many files and connections this process may have open: as many as it may allow itself."""
     if sys.platform == "win32":
         return _MOST_DESCRIPTORS
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
