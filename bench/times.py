@@ -19,6 +19,7 @@ from tests.unit.when.phrase_corpus import (
     LANGUAGES,
     Outcome,
     Phrase,
+    chat,
     judge_phrase,
     judge_sentence,
     phrases,
@@ -57,6 +58,8 @@ def main() -> None:
             _row(language + (", set aside" if aside else ""), lines, judge_phrase)
         _row("sentences" + (", later ones" if aside else ""), sentences(later=aside), judge_sentence)
         _row("requests" + (", later ones" if aside else ""), requests(later=aside), judge_sentence)
+        shown = [line for line in chat() if line.set_aside is aside]
+        _row("chat" + (", set aside" if aside else ""), shown, judge_sentence)
     _readings()
     _slots()
 

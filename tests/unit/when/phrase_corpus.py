@@ -12,8 +12,8 @@
         !                                          refused in some way
         -                                          there is no time in the sentence
 
-A third of the phrases, chosen by a hash of the text, is set aside: it is measured, but its failures are not
-shown, so that the reader cannot be fitted to them.
+A third of the phrases and of the chat, chosen by a hash of the text, is set aside: it is measured, but its
+failures are not shown, so that the reader cannot be fitted to them.
 """
 
 import hashlib
@@ -71,6 +71,11 @@ def sentences(*, later: bool = False) -> Iterator[Phrase]:
 def requests(*, later: bool = False) -> Iterator[Phrase]:
     """What people write to an assistant; or those that were written later, and measured once."""
     yield from _lines(FOLDER / ("requests_later.txt" if later else "requests.txt"), "")
+
+
+def chat() -> Iterator[Phrase]:
+    """What people write in a chat, with a wish in it or without."""
+    yield from _lines(FOLDER / "chat.txt", "")
 
 
 def _lines(file: Path, language: str) -> Iterator[Phrase]:
@@ -168,5 +173,5 @@ def _first(trigger: Trigger, after: datetime) -> list[datetime]:
 def _moment(text: str, now: datetime) -> datetime:
     match = _MOMENT.fullmatch(text)
     assert match is not None, text
-    year, month, day, clock = match[1] or now.year, match[2] or now.month, match[3], match[4]
+    year, month, day, clock = match[1] or now.year, match[2] or f"{now:%m}", match[3], match[4]
     return datetime.fromisoformat(f"{year}-{month}-{day}T{clock}").replace(tzinfo=now.tzinfo)

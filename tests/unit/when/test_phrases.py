@@ -14,6 +14,7 @@ from tests.unit.when.phrase_corpus import (
     LANGUAGES,
     Outcome,
     Phrase,
+    chat,
     judge_phrase,
     judge_sentence,
     phrases,
@@ -69,6 +70,19 @@ def test_no_time_in_a_sentence_is_read_wrongly() -> None:
     assert failures([*sentences(), *sentences(later=True)], judge_sentence) == []
     right, _ = shares(sentences(), judge_sentence)
     assert right >= 0.9
+
+
+def test_no_time_in_a_chat_is_read_wrongly() -> None:
+    shown = [line for line in chat() if not line.set_aside]
+    assert failures(shown, judge_sentence) == []
+    right, _ = shares(shown, judge_sentence)
+    assert right >= 0.9
+
+
+def test_times_in_a_chat_that_were_set_aside_are_hardly_ever_read_wrongly() -> None:
+    right, wrong = shares((line for line in chat() if line.set_aside), judge_sentence)
+    assert right >= 0.9
+    assert wrong <= 0.02
 
 
 def test_no_time_in_a_request_is_read_wrongly() -> None:
