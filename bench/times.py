@@ -58,8 +58,7 @@ def main() -> None:
             _row(language + (", set aside" if aside else ""), lines, judge_phrase)
         _row("sentences" + (", later ones" if aside else ""), sentences(later=aside), judge_sentence)
         _row("requests" + (", later ones" if aside else ""), requests(later=aside), judge_sentence)
-        shown = [line for line in chat() if line.set_aside is aside]
-        _row("chat" + (", set aside" if aside else ""), shown, judge_sentence)
+        _row("chat" + (", later ones" if aside else ""), chat(later=aside), judge_sentence)
     _readings()
     _slots()
 

@@ -12,8 +12,8 @@
         !                                          refused in some way
         -                                          there is no time in the sentence
 
-A third of the phrases and of the chat, chosen by a hash of the text, is set aside: it is measured, but its
-failures are not shown, so that the reader cannot be fitted to them.
+A third of the phrases, chosen by a hash of the text, is set aside: it is measured, but its failures are not
+shown, so that the reader cannot be fitted to them.
 """
 
 import hashlib
@@ -73,9 +73,9 @@ def requests(*, later: bool = False) -> Iterator[Phrase]:
     yield from _lines(FOLDER / ("requests_later.txt" if later else "requests.txt"), "")
 
 
-def chat() -> Iterator[Phrase]:
-    """What people write in a chat, with a wish in it or without."""
-    yield from _lines(FOLDER / "chat.txt", "")
+def chat(*, later: bool = False) -> Iterator[Phrase]:
+    """What people write in a chat, often without a wish; or what was written later, and measured once."""
+    yield from _lines(FOLDER / ("chat_later.txt" if later else "chat.txt"), "")
 
 
 def _lines(file: Path, language: str) -> Iterator[Phrase]:

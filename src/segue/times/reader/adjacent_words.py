@@ -47,7 +47,7 @@ _HANZI_RUN = re.compile(
     rf"{_HANZI_TIME}(?:{_HANZI_TIME}|[隔个天周月年底初点时分半左右前后一二两三四五六七八九十\d])*"
 )
 _HANZI_AFTER = re.compile(
-    rf"\s*(?:[，,、]?(?:到|至|~|-|—|和|及|或者?|还有|以及|直到|除了?)?\s*{_HANZI_TIME}|(?:到|至|和|及|或者?)\s*\d{{1,2}}[:：]\d{{2}}|左右|前后|之前|之后|以前|以后|以内|之内"
+    rf"\s*(?:[，,、]?(?:到|至|~|-|—|和|及|或者?|还有|以及|直到|除了?)?\s*{_HANZI_TIME}|(?:到|至|和|及|或者?)\s*\d{{1,2}}[:：]\d{{2}}|左右|前后|之前|之后|以前|以后|以内|之内|为止"
     r"|前(?![往台端面后进途提])|起(?![床来飞身草])|开始每|直到|除了?|多(?=[，,。]|$)|[东北纽伦][京约敦]时间)"
 )
 _HANZI_BEFORE = re.compile(
@@ -94,7 +94,18 @@ _SCORE = re.compile(
     re.IGNORECASE,
 )
 """Words before two numbers that are no time: `the score is 21:17`."""
-_STARTING = re.compile(r"\b(?:à partir d[eu]?'?|a partir del?|as of)\s*$", re.IGNORECASE)
+_STARTING = re.compile(
+    r"\b(?:à partir d[eu]?'?|a partir del?|as of"
+    r"|(?:from|vom|von|du|del?|с) (?:the )?\d{1,2}(?:\.|st|nd|rd|th|er)?"
+    r" (?:to|bis|au|al?|по|до)(?: the| zum)?)\s*$",
+    re.IGNORECASE,
+)
+"""`as of`, and the beginning of a range of days: `from 20 to`."""
+_BESIDE = re.compile(
+    r"\s+по \w+(?:ск|цк)ому времени|,? (?:[A-Z][\w.]* ){1,3}"
+    r"(?:St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Way|Court|Square|Place)\b"
+)
+"""After a number: a zone that was not read, or a street, whose number it is."""
 _DASHES = frozenset("-–—~/+")
 _IN = frozenset(("in", "on", "im", "am", "en", "por", "в", "во"))
 _EITHER = frozenset(("and", "or", "&", "und", "oder", "et", "ou", "y", "o", "и", "или"))
@@ -185,6 +196,8 @@ class AdjacentWords:
         """The end of the time words directly after the phrase; None if there are none."""
         phrase = self._phrase.stop
         if found := _HANZI_AFTER.match(self._sentence, phrase):
+            return found.end()
+        if found := _BESIDE.match(self._written, phrase):
             return found.end()
         following = self._after[0].start if self._after else len(self._sentence)
         if _EDGE.search(self._sentence[phrase:following]):

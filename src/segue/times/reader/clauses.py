@@ -57,8 +57,8 @@ class _Clauses:
 _TABLE: Mapping[Language, _Clauses] = {
     ENGLISH: _Clauses(
         denied_before=(
-            r"\b(?:not(?! to)|never|no|cannot|without|usually|normally|skip|(?:any\w*|every\w*|all) but"
-            r"|(?:do|does|did|wo|ca|is|should|would|must)n['’]?t)\b"
+            r"\b(?:not(?! to)|never|no|cannot|without|how (?:many|long)|usually|normally|skip"
+            r"|(?:any\w*|every\w*|all) but|(?:do|does|did|wo|ca|is|should|would|must)n['’]?t)\b"
         ),
         denied_after=(
             r"\W*(?:i |we |you |please )?(?:never|no|not(?! to\b)|cannot|(?:do|wo|ca)n['’]?t)\b"
@@ -97,7 +97,7 @@ _TABLE: Mapping[Language, _Clauses] = {
         ),
     ),
     GERMAN: _Clauses(
-        denied_before=r"\b(?:nicht|kein\w*|nie|niemals|ohne|normalerweise|meistens|üblicherweise)\b",
+        denied_before=r"\b(?:nicht|kein\w*|nie|niemals|ohne|normalerweise|meistens|wie (?:lange|viele?))\b",
         denied_after=(
             r"[^,]*\b(?:nicht(?! zu)|kein\w*|nie|niemals|reicht|genügt|unmöglich|ausgebucht|belegt)\b"
             r"|[^,]*\bzu (?:früh|spät|oft|knapp)\b"
@@ -128,7 +128,7 @@ _TABLE: Mapping[Language, _Clauses] = {
         ),
     ),
     FRENCH: _Clauses(
-        denied_before=r"\b(?:ne|pas|jamais|aucune?|rien|sans|normalement|d['’]habitude)\b|\bn['’]",
+        denied_before=r"\b(?:ne|pas|jamais|aucune?|rien|sans|combien|normalement|d['’]habitude)\b|\bn['’]",
         denied_after=(
             r"\W*(?:je |tu |on |ça )?(?:ne\b|n['’]|pas\b|jamais\b|aucune?\b|rien\b)"
             r"|(?: (?:c['’]est|ce serait|est))?(?: (?:un peu|bien|beaucoup|ça))*"
@@ -159,7 +159,7 @@ _TABLE: Mapping[Language, _Clauses] = {
         ),
     ),
     SPANISH: _Clauses(
-        denied_before=r"\b(?:no|nunca|jamás|nada|ning[uú]n\w*|sin|normalmente|suel[eo]\w*)\b",
+        denied_before=r"\b(?:no|nunca|jamás|nada|ning[uú]n\w*|sin|cu[áa]nt[oa]s?|faltan?|normalmente|suel[eo]\w*)\b",
         denied_after=(
             r"\W*(?:no|nunca|jamás|ning[uú]n\w*|imposible)\b"
             r"|(?: (?:es|sería|me parece))?(?: (?:ya|un poco))?"
@@ -190,7 +190,7 @@ _TABLE: Mapping[Language, _Clauses] = {
         ),
     ),
     RUSSIAN: _Clauses(
-        denied_before=r"\b(?:не|нет|никак\w+|никогда|нельзя|без|обычно)\b",
+        denied_before=r"\b(?:не|нет|никак\w+|никогда|нельзя|без|сколько|обычно)\b",
         denied_after=(
             r"\W*(?:меня |мне |я |это |уже |будет )*(?:не(?! \w+(?:ть|ти|чь)(?:ся)?\b)|нельзя|никак\w+"
             r"|слишком (?:рано|поздно|часто)|достаточно|хват[ия]т|невозможно|занято|отмен\w+)\b"
@@ -221,7 +221,7 @@ _TABLE: Mapping[Language, _Clauses] = {
         denied_before=r"不要|不用|不必|不想|別|别|勿|甭|通常|一般|平[时時]",
         denied_after=(
             r"\s*[我你他她它们們请請就都先再的]{0,3}(?:不要|不用|不必|不想|不能|不在|不行|不去"
-            r"|不需要|不方便|不可以|不可能|不太|不合适|不合適|去不了|来不了|來不了|太[早晚迟遲]|就?[够夠]了?|別|别|勿|甭|没|沒)"
+            r"|不需要|不方便|不可以|不可能|不太|不合适|不合適|去不了|来不了|來不了|太[早晚迟遲]|就?[够夠]了?|[还還]有多|別|别|勿|甭|没|沒)"
         ),
         wanted=r"忘|错过|錯過|为什么不|為什麼不|要不要|别人|別人",
         removed=(
@@ -288,6 +288,8 @@ def taken_away(
             return _part(sentence, extent.start + found.start(), phrase.stop)
         if found := _search(clauses.past, after):
             return _part(sentence, phrase.start, phrase.stop + found.end())
+        if found := _search(clauses.past, f"{before} {after}"):  # `ist am Freitag gekommen`
+            return _part(sentence, extent.start + found.start(), extent.stop)
     return ""
 
 
