@@ -106,6 +106,8 @@ _BESIDE = re.compile(
     r"(?:St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Way|Court|Square|Place)\b"
 )
 """After a number: a zone that was not read, or a street, whose number it is."""
+_COUNTED_NOUN = re.compile(r"(?i:\buhr \d{1,2}) [A-ZÄÖÜ][\wäöüß]+")
+"""`17 Uhr 12 Eier`: the number may be minutes, or count what follows."""
 _DASHES = frozenset("-–—~/+")
 _IN = frozenset(("in", "on", "im", "am", "en", "por", "в", "во"))
 _EITHER = frozenset(("and", "or", "&", "und", "oder", "et", "ou", "y", "o", "и", "или"))
@@ -198,6 +200,10 @@ class AdjacentWords:
         if found := _HANZI_AFTER.match(self._sentence, phrase):
             return found.end()
         if found := _BESIDE.match(self._written, phrase):
+            return found.end()
+        if (found := _COUNTED_NOUN.search(self._written, self._phrase.start)) and (
+            found.start() < phrase < found.end()
+        ):
             return found.end()
         following = self._after[0].start if self._after else len(self._sentence)
         if _EDGE.search(self._sentence[phrase:following]):
