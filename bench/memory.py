@@ -27,7 +27,7 @@ from segue.memory.embedding import Embedder
 from segue.model.memory import Memory, MemoryKind
 from segue.model.records import Owner
 from segue.store import queries
-from segue.store.database import Transaction
+from segue.store.database import Params, Transaction
 from segue.store.rows import memory as memory_rows
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from segue.times.clock import to_ms
@@ -245,7 +245,8 @@ async def _filled(url: str, exchanges: Sequence[Exchange]) -> AsyncIterator[Kern
         for first in range(0, len(exchanges), _AT_ONCE):
             some = enumerate(exchanges[first : first + _AT_ONCE], first)
             memories = [_passage(each, number) for number, each in some]
-            await kernel.store.commit(_keep, memories)
+            terms = [params for memory in memories for params in learn.term_params(memory)]
+            await kernel.store.commit(_keep, memories, terms)
         yield kernel
 
 
@@ -266,9 +267,10 @@ def _passage(exchange: Exchange, number: int) -> Memory:
     )
 
 
-def _keep(memories: Sequence[Memory]) -> Transaction[None]:
+def _keep(memories: Sequence[Memory], terms: list[Params]) -> Transaction[None]:
+    """The terms are found before: on a busy machine that takes longer than a transaction may be idle."""
     yield queries.memories.keep, [memory_rows.memory_params(memory) for memory in memories]
-    yield queries.memories.add_term, [params for memory in memories for params in learn.term_params(memory)]
+    yield queries.memories.add_term, terms
 
 
 if __name__ == "__main__":

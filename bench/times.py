@@ -19,6 +19,7 @@ from tests.unit.when.phrase_corpus import (
     LANGUAGES,
     Outcome,
     Phrase,
+    chat,
     judge_phrase,
     judge_sentence,
     phrases,
@@ -57,6 +58,7 @@ def main() -> None:
             _row(language + (", set aside" if aside else ""), lines, judge_phrase)
         _row("sentences" + (", later ones" if aside else ""), sentences(later=aside), judge_sentence)
         _row("requests" + (", later ones" if aside else ""), requests(later=aside), judge_sentence)
+        _row("chat" + (", later ones" if aside else ""), chat(later=aside), judge_sentence)
     _readings()
     _slots()
 

@@ -73,6 +73,11 @@ def requests(*, later: bool = False) -> Iterator[Phrase]:
     yield from _lines(FOLDER / ("requests_later.txt" if later else "requests.txt"), "")
 
 
+def chat(*, later: bool = False) -> Iterator[Phrase]:
+    """What people write in a chat, often without a wish; or what was written later, and measured once."""
+    yield from _lines(FOLDER / ("chat_later.txt" if later else "chat.txt"), "")
+
+
 def _lines(file: Path, language: str) -> Iterator[Phrase]:
     now, zone = datetime.min.replace(tzinfo=UTC), ""
     for line in file.read_text("utf-8").splitlines():
@@ -168,5 +173,5 @@ def _first(trigger: Trigger, after: datetime) -> list[datetime]:
 def _moment(text: str, now: datetime) -> datetime:
     match = _MOMENT.fullmatch(text)
     assert match is not None, text
-    year, month, day, clock = match[1] or now.year, match[2] or now.month, match[3], match[4]
+    year, month, day, clock = match[1] or now.year, match[2] or f"{now:%m}", match[3], match[4]
     return datetime.fromisoformat(f"{year}-{month}-{day}T{clock}").replace(tzinfo=now.tzinfo)

@@ -14,6 +14,7 @@ from tests.unit.when.phrase_corpus import (
     LANGUAGES,
     Outcome,
     Phrase,
+    chat,
     judge_phrase,
     judge_sentence,
     phrases,
@@ -69,6 +70,18 @@ def test_no_time_in_a_sentence_is_read_wrongly() -> None:
     assert failures([*sentences(), *sentences(later=True)], judge_sentence) == []
     right, _ = shares(sentences(), judge_sentence)
     assert right >= 0.9
+
+
+def test_no_time_in_a_chat_is_read_wrongly() -> None:
+    assert failures(chat(), judge_sentence) == []
+    right, _ = shares(chat(), judge_sentence)
+    assert right >= 0.9
+
+
+def test_times_in_a_later_chat_are_hardly_ever_read_wrongly() -> None:
+    right, wrong = shares(chat(later=True), judge_sentence)
+    assert right >= 0.9
+    assert wrong <= 0.02
 
 
 def test_no_time_in_a_request_is_read_wrongly() -> None:

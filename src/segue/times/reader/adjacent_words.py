@@ -28,6 +28,7 @@ _SHAPES = (
     ("clock", re.compile(r"\d{1,2}(?::\d{2})?(?:am|pm|[ap]\.m\.?|uhr|o'clock)")),
     ("clock", re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}([./])\d{1,2}\1(?:\d{2}|\d{4})?|\d{1,2}/\d{1,2}")),
     ("clock", re.compile(r".*\d:\d{2}[-–—].*\d|\d{1,2}(?:am|pm|h)?[-–—]\d{1,2}(?:am|pm|uhr|h)")),
+    ("time", re.compile(r"\d{1,2}[x×]")),
     ("span", re.compile(r"\d+(?:[.,]\d+)?(?:s|secs?|m|mins?|mn|h|hrs?|std|d|w|wks?|ч|мин)")),
     ("rank", re.compile(r"\d{1,2}(?:st|nd|rd|th|er|\.|-го|-е|º)")),
     ("number", re.compile(r"\d{1,2}(?:[-–—.,]\d{1,2})?|\d{4}")),
@@ -46,11 +47,11 @@ _HANZI_RUN = re.compile(
     rf"{_HANZI_TIME}(?:{_HANZI_TIME}|[隔个天周月年底初点时分半左右前后一二两三四五六七八九十\d])*"
 )
 _HANZI_AFTER = re.compile(
-    rf"\s*(?:[，,、]?(?:到|至|~|-|—|和|及|或者?|还有|以及|直到|除了?)?\s*{_HANZI_TIME}|(?:到|至|和|及|或者?)\s*\d{{1,2}}[:：]\d{{2}}|左右|前后|之前|之后|以前|以后|以内|之内"
+    rf"\s*(?:[，,、]?(?:到|至|~|-|—|和|及|或者?|还有|以及|直到|除了?)?\s*{_HANZI_TIME}|(?:到|至|和|及|或者?)\s*\d{{1,2}}[:：]\d{{2}}|左右|前后|之前|之后|以前|以后|以内|之内|为止"
     r"|前(?![往台端面后进途提])|起(?![床来飞身草])|开始每|直到|除了?|多(?=[，,。]|$)|[东北纽伦][京约敦]时间)"
 )
 _HANZI_BEFORE = re.compile(
-    rf"(?:[一二两三四五六七八九十](?=$)|{_HANZI_TIME}[^\w]*(?:的|到|至|和|及|或者?|还有|、|，)?|每隔?[一二两三四五六\d]*(?:个|周|月|年|天|日|星期)*的?|隔|(?:每个?[月年周]的?)?(?:第[一二三四五\d]个?|最后一?[个天]?)|从?{_HANZI_TIME}(?:起|开始)|上个?"
+    rf"(?:[一二两三四五六七八九十](?=$)|距?离|距|{_HANZI_TIME}[^\w]*(?:的|到|至|和|及|或者?|还有|、|，)?|每隔?[一二两三四五六\d]*(?:个|周|月|年|天|日|星期)*的?|隔|(?:每个?[月年周]的?)?(?:第[一二三四五\d]个?|最后一?[个天]?)|从?{_HANZI_TIME}(?:起|开始)|上个?"
     r"|除了?|最晚|最迟|不晚于|自|从|截至|直到|大概|大约|约|差不多|不是|别|[^\s，。]{2}时间)$"
 )
 
@@ -69,15 +70,44 @@ _SHORT_WORDS = (
 _ABBREVIATIONS = frozenset(_SHORT_WORDS.split())
 """Words after which a full stop ends no sentence."""
 _ELSEWHERE = re.compile(
-    r"\b(?:the )?(?:same|this|that) time\b|\bzur (?:selben|gleichen) zeit\b|\bum diese zeit\b"
-    r"|\bla même heure\b|\bà cette heure\b|\bla misma hora\b|\ba esta hora\b|\bв (?:это|то) же время\b"
-    r"|同一时间|这个?时间|这个?时候"
+    r"\b(?:the )?(?:same|this|that) (?:time|hour)\b|\b(?:die|der)?(?:selben?|gleichen?) (?:uhr)?zeit\b"
+    r"|\bum diese zeit\b|\bm[êe]me heure\b|\bà cette heure\b|\bmisma hora\b|\ba esta hora\b"
+    r"|\bв (?:это|то|такое) же время\b|[同这那]一?个?时[间候刻]"
+    r"|\bfirst thing\b|\bals erstes\b|\bpremière heure\b|\bprimera hora\b|\bпервым делом\b|一大早|大清早"
+    r"|\b(?:end of (?:the )?|all )day\b|\bclose of business\b|\b(?:eod|cob)\b|\bfeierabend\b|\bganztägig\b"
+    r"|\bfin de (?:la )?journée\b|\bfinal del día\b|\bдо конца дня\b"
     r"|\b(?:beforehand|in advance|vorher|à l'avance|antelación|заранее|à partir d[eu]|a partir del?)\b|提前"
+    r"|\b(?:minutes?|mins?|hours?|hrs?|days?|weeks?) (?:early|ahead|prior|sooner)\b"
+    r"|\b(?:minuten?|min|stunden?|tage?|wochen?) (?:früher|eher|davor|zuvor|vorab|später|im voraus)\b"
+    r"|\b(?:minutes?|min|heures?|jours?|semaines?) (?:plus t[ôo]t|plus tard|en avance)\b"
+    r"|\b(?:minutos?|horas?|días?|semanas?) más tarde\b"
+    r"|\bза (?:\S+ )?(?:минут|час|полчаса|день|дня|дней|сутки|недел)"
+    r"|[早晚](?:\d+|[一二两三四五六七八九十半]+)个?(?:分钟|小时)"
     r"|\bза\b[^,.]{1,20}\bдо\b|\bat the latest\b|\bau plus tard\b|\bcomo muy tarde\b|\ba más tardar\b",
     re.IGNORECASE,
 )
-"""A time of day that is not named but meant, and deadlines."""
-_STARTING = re.compile(r"\b(?:à partir d[eu]?'?|a partir del?|as of)\s*$", re.IGNORECASE)
+"""A time of day that is not named but meant, a distance from the time, and deadlines."""
+_SCORE = re.compile(
+    r"(?:\b(?:score|result|ratio|es steht|steht es|spielstand|endstand|ergebnis|verhältnis|résultat|marcador"
+    r"|resultado|сч[её]т|результат|psalm|verse|chapter|genesis|exodus|vers|kapitel|psaume|verset|salmo|versículo"
+    r"|псалом|стих|глава)\b|比分|章)(?:\W+\w+){0,3}\W*$",
+    re.IGNORECASE,
+)
+"""Words before two numbers that are no time: `the score is 21:17`."""
+_STARTING = re.compile(
+    r"\b(?:à partir d[eu]?'?|a partir del?|as of"
+    r"|(?:from|vom|von|du|del?|с) (?:the )?\d{1,2}(?:\.|st|nd|rd|th|er)?"
+    r" (?:to|bis|au|al?|по|до)(?: the| zum)?)\s*$",
+    re.IGNORECASE,
+)
+"""`as of`, and the beginning of a range of days: `from 20 to`."""
+_BESIDE = re.compile(
+    r"\s+по \w+(?:ск|цк)ому времени|,? (?:[A-Z][\w.]* ){1,3}"
+    r"(?:St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Way|Court|Square|Place)\b"
+)
+"""After a number: a zone that was not read, or a street, whose number it is."""
+_COUNTED_NOUN = re.compile(r"(?i:\buhr \d{1,2}) [A-ZÄÖÜ][\wäöüß]+")
+"""`17 Uhr 12 Eier`: the number may be minutes, or count what follows."""
 _DASHES = frozenset("-–—~/+")
 _IN = frozenset(("in", "on", "im", "am", "en", "por", "в", "во"))
 _EITHER = frozenset(("and", "or", "&", "und", "oder", "et", "ou", "y", "o", "и", "или"))
@@ -169,6 +199,12 @@ class AdjacentWords:
         phrase = self._phrase.stop
         if found := _HANZI_AFTER.match(self._sentence, phrase):
             return found.end()
+        if found := _BESIDE.match(self._written, phrase):
+            return found.end()
+        if (found := _COUNTED_NOUN.search(self._written, self._phrase.start)) and (
+            found.start() < phrase < found.end()
+        ):
+            return found.end()
         following = self._after[0].start if self._after else len(self._sentence)
         if _EDGE.search(self._sentence[phrase:following]):
             return None
@@ -189,6 +225,9 @@ class AdjacentWords:
         touched = not self._sentence[self._phrase.stop : self._after[0].start].strip()
         following = self._group(self._after[0])
         return touched and self._before[-1].text.lower() in _ARTICLES and following is None
+
+    def is_score(self) -> bool:
+        return _SCORE.search(self._sentence[: self._phrase.start]) is not None
 
     def hour_before(self) -> int | None:
         """The start of a number directly before the phrase that may be an hour: `twelve tomorrow`."""

@@ -141,8 +141,8 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     else:
         left = _left_over(sentence, words, main, phrases, spoken)
     if main is not None and not left and len(strong) == 1 and main.is_clock:
-        attribute = _adjacent_words(sentence, words, main, spoken).is_attribute()
-        left = main.text if attribute else ""
+        adjacent = _adjacent_words(sentence, words, main, spoken)
+        left = main.text if adjacent.is_attribute() or adjacent.is_score() else ""
     if main is not None and not left:
         left = taken_away(sentence, words, spoken, main.extent, may_be_past=main.may_be_past)
     if main is None or left:

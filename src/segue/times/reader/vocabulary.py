@@ -114,9 +114,9 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
         "about": "desde sobre hacia alrededor aproximadamente entre no durante menos",
         "time": (
             "semanal semanalmente mensual mensualmente quincenal diario veces festivo festivos madrugada"
-            " temprano mediodía navidad anoche"
+            " temprano mediodía navidad anoche finde"
         ),
-        "few": "unos unas varios varias par media medio pocas pocos algunos algunas vez",
+        "few": "unos unas varios varias par fin media medio pocas pocos algunos algunas vez",
         "join": "y e o u a al el la las los de del en un una por para luego pero & también",
         "at": "las la",
         "doubtful": "lun mar mié jue vie sáb dom may h s",
@@ -132,7 +132,7 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
         "time": (
             "раза еженедельно ежемесячно ежегодно ежедневно выходные выходным выходных будни будням"
             " праздники праздникам ночью утром вечером днем днём утра вечера ночи рано поздно назад спустя"
-            " мск неделе неделю месяце году числа полудня полуночи"
+            " мск неделе неделю месяце году числа полудня полуночи половины половине четверти"
         ),
         "day": "понедельника вторника среды четверга пятницы субботы воскресенья",
         "date": "завтрашнего сегодняшнего завтрашний завтрашнему",

@@ -107,8 +107,10 @@ SPANISH = Language(
         DayOfMonth: ("el {day}", "el día {day}"),
         DayOfNextMonth: ("el [día] {day} del_próximo_mes|del_mes_que_viene",),
         EndOf: (
-            "[a|al] fin|final|finales de [la|este|esta] {unit:period}",
+            "a|al fin|final|finales de [la|este|esta] {unit:period}",
+            "fin|final|finales de la|este|esta {unit:period}",
             "[a|al] fin|final|finales del {unit:period}",
+            "fin de {unit:long_period}",  # `fin de semana` is the weekend
         ),
         EndOfMonth: ("[a|al] fin|final|finales de {month}",),
         BaseWeekday: (

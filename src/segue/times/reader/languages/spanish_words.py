@@ -113,6 +113,7 @@ WORDS: Kinds = {
     "unit": UNITS,
     "beat": {"segundo": Unit.SECOND, "minuto": Unit.MINUTE, "hora": Unit.HOUR},
     "period": {"semana": Unit.WEEK, "mes": Unit.MONTH, "año": Unit.YEAR},
+    "long_period": {"mes": Unit.MONTH, "año": Unit.YEAR},
     "share": {"media": Fraction(1, 2), "cuarto|un cuarto": Fraction(1, 4), "medio": Fraction(1, 2)},
     "measure": {
         "media hora": Measure(Unit.MINUTE, Fraction(30)),
