@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from segue.config import ApiKey, Configuration, McpServer, Role
-from segue.config.layers import settings_of, variable_of
+from segue.config.layers import variable_of
+from segue.config.parts import settings_of
 from segue.errors import BadSetting
 from segue.model.states import WhenBusy
 
@@ -117,7 +118,7 @@ def test_a_path_in_the_environment_counts_from_here(tmp_path: Path) -> None:
 
 def test_keys_come_as_json_from_a_file_or_as_tables(tmp_path: Path) -> None:
     (tmp_path / "keys.json").write_text(KEYS)
-    expected = (ApiKey.model_validate(json.loads(KEYS)[0]),)
+    expected = (ApiKey(**json.loads(KEYS)[0]),)
     assert load({"SEGUE_API_KEYS": KEYS}).api_keys == expected
     assert load({"SEGUE_API_KEYS": "@keys.json"}).api_keys == expected
     table = "[[api_keys]]\nkey = 'open-sesame-open'\naccount = 'acme'\nuser = 'ann'\nrole = 'admin'\n"
@@ -146,7 +147,7 @@ def test_mcp_servers_are_programs_or_addresses() -> None:
     """
     notes, maps = load(file=file).mcp_servers
     assert isinstance(notes, McpServer)
-    assert (notes.command, notes.args, notes.env["NOTES_TOKEN"].get_secret_value()) == (
+    assert (notes.command, notes.args, notes.env["NOTES_TOKEN"].reveal()) == (
         "notes-mcp",
         ("--read-only",),
         "hush",
