@@ -77,8 +77,8 @@ class Part:
 def settings_of(part: type[Part], prefix: str = "") -> Iterator[tuple[str, "Field[Any]"]]:
     """Yield every setting with its dotted name, also those of nested parts."""
     for info in fields(part):  # type: ignore[arg-type]
-        if _is_part(info):
-            yield from settings_of(info.type, f"{prefix}{info.name}.")
+        if (inner := _part_of(info)) is not None:
+            yield from settings_of(inner, f"{prefix}{info.name}.")
         elif wanted(info) is not None:
             yield f"{prefix}{info.name}", info
 
@@ -123,12 +123,13 @@ def place(where: tuple[str | int, ...]) -> str:
     return ", ".join(f"entry {part + 1}" if isinstance(part, int) else part for part in where)
 
 
-def _is_part(info: "Field[Any]") -> bool:
-    return isinstance(info.type, type) and issubclass(info.type, Part)
+def _part_of(info: "Field[Any]") -> type[Part] | None:
+    kind = info.type
+    return kind if isinstance(kind, type) and issubclass(kind, Part) else None
 
 
 def _reader(info: "Field[Any]") -> Read | None:
-    if _is_part(info):
-        return part(info.type)
+    if (inner := _part_of(info)) is not None:
+        return part(inner)
     found = wanted(info)
     return found.read if found is not None else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from segue.cli.commands.import_conversations import import_conversations
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import (
@@ -25,12 +26,12 @@ from segue.cli.support.output import print_json, print_record, printable, to_jso
 from segue.cli.support.progress import progress
 from segue.errors import BadSetting, BadText, SessionHasJobs
 from segue.kernel.api.export import ExportFormat
-from segue.kernel.transactions.sessions import MaybePolicy
 from segue.model.cost.budget import Budget
 from segue.model.written_message import GivenMessage
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
+    from segue.kernel.transactions.sessions import MaybePolicy
     from segue.model.records import Overview
     from segue.server.schemas.common import SessionOut
 
@@ -297,6 +298,9 @@ def remove(
     context.run(work)
 
 
+app.command("import")(import_conversations)
+
+
 def _budget(text: str) -> Budget | None:
     if text == "none":
         return None
@@ -361,7 +365,7 @@ def _quiet_words(quiet: Mapping[str, Any] | None) -> str | None:
 
 
 def _write(
-    context: CommandContext, session: str, messages: Sequence[GivenMessage], policy: MaybePolicy
+    context: CommandContext, session: str, messages: Sequence[GivenMessage], policy: "MaybePolicy"
 ) -> None:
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)
