@@ -101,30 +101,42 @@ def _with_plain_values(parameters: list[Any]) -> list[Any]:
 class _PlainValues:
     """Reads the values of a parameter in place of Typer's adapter, for which Typer loads pydantic.
 
-    What this cannot read is left to that adapter, also for its error.
+    The errors are those of Click, and of Typer before it used pydantic. Typer itself reads other types.
     """
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        wanted = param.type_descriptor
+        kind = param.type_descriptor.annotation
         try:
-            return _plain(value, wanted.annotation, wanted.parameter_info)
-        except ValueError:
-            vars(param)["_runtime_param"] = None
-            return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+            if kind is str or kind is Path:
+                return kind(value)
+            if kind == list[str]:
+                return list(value)
+            if kind is int:
+                return _whole(value, param.type_descriptor.parameter_info)
+            if isinstance(kind, type) and issubclass(kind, StrEnum):
+                return _choice(value, kind)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), ctx=ctx, param=param) from None
+        vars(param)["_runtime_param"] = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
 
-def _plain(value: Any, kind: Any, info: Any) -> Any:
-    """The value of a plain type. Raises ValueError for others."""
-    if kind is str and isinstance(value, str):
-        return value
-    if kind == list[str]:
-        return list(value)
-    if kind is int and info.parser is None:
+def _whole(value: Any, info: Any) -> int:
+    try:
         number = int(value)
-        if (info.min is None or number >= info.min) and (info.max is None or number <= info.max):
-            return number
-    elif kind is Path or (isinstance(kind, type) and issubclass(kind, StrEnum)):
+    except ValueError:
+        raise ValueError(f"{value!r} is not a valid integer.") from None
+    least, most = info.min, info.max
+    if (least is not None and number < least) or (most is not None and number > most):
+        wanted = f"x>={least}" if most is None else f"x<={most}" if least is None else f"{least}<=x<={most}"
+        raise ValueError(f"{number} is not in the range {wanted}.")
+    return number
+
+
+def _choice(value: Any, kind: type[StrEnum]) -> StrEnum:
+    try:
         return kind(value)
-    raise ValueError("not a plain value")
+    except ValueError:
+        raise ValueError(f"{value!r} is not one of {', '.join(map(repr, map(str, kind)))}.") from None

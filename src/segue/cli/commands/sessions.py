@@ -24,6 +24,7 @@ from segue.cli.support.options import (
 )
 from segue.cli.support.output import print_json, print_record, printable, to_json
 from segue.cli.support.progress import progress
+from segue.cli.support.read_file import read_file
 from segue.errors import BadSetting, BadText, SessionHasJobs
 from segue.kernel.api.export import ExportFormat
 from segue.model.cost.budget import Budget
@@ -292,7 +293,8 @@ def remove(
         try:
             await kernel.sessions.delete(key, with_jobs=with_jobs, owner=context.owner)
         except SessionHasJobs as error:
-            raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
+            count, them = ("1 job", "it") if len(error.jobs) == 1 else (f"{len(error.jobs)} jobs", "them")
+            raise SessionHasJobs(f"{key} has {count}; --with-jobs removes {them} too", error.jobs) from None
         context.say(f"Session {key} was removed.", {"deleted": True})
 
     context.run(work)
@@ -385,10 +387,7 @@ def _write(
 
 
 def _messages_in(file: Path) -> list[GivenMessage]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadText(f"the messages in {file} cannot be read: {error}") from None
+    text = read_file(file, "the messages in")
     try:
         given = json.loads(text) if text.lstrip().startswith("[") else _json_lines(text)
     except ValueError as error:
