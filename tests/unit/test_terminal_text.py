@@ -37,6 +37,13 @@ def test_names_of_columns_are_cut_before_a_row_takes_two_lines() -> None:
     assert lines == ["job   sched…  next …", "01a1  at 09…  tomor…"]
 
 
+def test_a_column_without_a_text_is_left_out_of_a_table_that_does_not_fit() -> None:
+    rows = [["01a1", "", "a long reason"], ["01a2", "", "none"]]
+    columns = ("run", "error", "reason")
+    assert table_lines(columns, rows, width=20, colour=False)[0] == "run   reason"
+    assert table_lines(columns, rows, width=40, colour=False)[0] == "run   error  reason"
+
+
 def test_a_terminal_too_narrow_for_the_table_gets_a_record_for_each_row() -> None:
     lines = table_lines(COLUMNS, ROWS, width=15, colour=False)
     assert lines == [

@@ -24,8 +24,10 @@ def table_lines(
     The first column names the thing, for other commands, and is not cut. If the rest does not fit even so,
     each row is a record of several lines.
     """
-    widths = [max(map(cells, column)) for column in zip(columns, *rows, strict=True)]
-    if width is not None:
+    widths = _widths(columns, rows)
+    if width is not None and _width(widths) > width:
+        columns, rows = _without_empty(columns, rows)
+        widths = _widths(columns, rows)
         _shrink(widths, [cells(name) for name in columns], width)
         if _width(widths) > width:
             return _blocks(columns, rows, colour=colour)
@@ -74,6 +76,18 @@ def _shrink(widths: list[int], names: Sequence[int], width: int) -> None:
             if widths[widest] <= least[widest]:
                 break
             widths[widest] -= 1
+
+
+def _without_empty(
+    columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The table without columns in which no row has a text."""
+    kept = [n for n in range(len(columns)) if n == 0 or any(row[n] for row in rows)]
+    return [columns[n] for n in kept], [[row[n] for n in kept] for row in rows]
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cells, column)) for column in zip(columns, *rows, strict=True)]
 
 
 def _width(widths: Sequence[int]) -> int:
