@@ -36,6 +36,8 @@ async def main(database: str) -> None:
             print(f"{message.role:>9}: {message.content}")
 
 
+if len(sys.argv) != 2:
+    sys.exit("give the address of a database: postgresql://user@host/name")
 asyncio.run(main(sys.argv[1]))
 
 # It prints:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 import httpx2
-from pydantic import SecretStr
 
 from segue import JobKind, Kernel, Owner
 from segue.agents.tools.cron import cron_tool
@@ -14,7 +13,7 @@ from segue.agents.tools.memory import memory_tool
 from segue.agents.tools.recalls import recall_tools
 from segue.agents.tools.registry import ToolContext
 from segue.agents.tools.scheduled_messages import message_tools
-from segue.config import ApiKey, Configuration, Role
+from segue.config import ApiKey, Configuration, Role, Secret
 from segue.server import create_app
 from tests.eventually import eventually
 from tests.server.conftest import bearer, reach, working
@@ -26,8 +25,8 @@ SECRET = "Remember that I am allergic to peanuts."
 
 EVE, ROOT = "the-key-of-eve-1234", "the-key-of-root-1234"
 KEYS = (
-    ApiKey(key=SecretStr(EVE), account="default", user="eve"),
-    ApiKey(key=SecretStr(ROOT), account="default", user="root", role=Role.ADMIN),
+    ApiKey(key=Secret(EVE), account="default", user="eve"),
+    ApiKey(key=Secret(ROOT), account="default", user="root", role=Role.ADMIN),
 )
 TOOLS = [cron_tool(), *recall_tools(), *message_tools(), memory_tool()]
 

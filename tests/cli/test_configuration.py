@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from segue.config import ApiKey, Configuration, McpServer, Role
-from segue.config.layers import settings_of, variable_of
+from segue.config import ApiKey, Configuration, McpServer, Role, Secret
+from segue.config.layers import variable_of
+from segue.config.parts import settings_of
 from segue.errors import BadSetting
 from segue.model.states import WhenBusy
 
@@ -99,6 +100,25 @@ def test_every_setting_of_the_contract_has_its_variable() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("true", True), ("Yes", True), ("on", True), ("1", True), ("FALSE", False), ("no", False), ("0", False)],
+)
+def test_a_switch_is_a_word_or_a_digit(word: str, value: bool) -> None:
+    assert load({"SEGUE_UNIFIED_SESSION": word}).unified_session is value
+
+
+def test_a_whole_number_may_be_written_with_a_point_in_the_file() -> None:
+    assert load(file="runners = 4.0\nlease_seconds = 3").runners == 4
+
+
+def test_a_program_may_not_make_a_wrong_configuration() -> None:
+    with pytest.raises(ValueError, match="runners: it must be from 0 to 1,000,000"):
+        Configuration(runners=-1)
+    with pytest.raises(ValueError, match="key: a key has at least 16 characters"):
+        ApiKey(key=Secret("short"))
+
+
 # Paths and files
 
 
@@ -117,7 +137,7 @@ def test_a_path_in_the_environment_counts_from_here(tmp_path: Path) -> None:
 
 def test_keys_come_as_json_from_a_file_or_as_tables(tmp_path: Path) -> None:
     (tmp_path / "keys.json").write_text(KEYS)
-    expected = (ApiKey.model_validate(json.loads(KEYS)[0]),)
+    expected = (ApiKey(**json.loads(KEYS)[0]),)
     assert load({"SEGUE_API_KEYS": KEYS}).api_keys == expected
     assert load({"SEGUE_API_KEYS": "@keys.json"}).api_keys == expected
     table = "[[api_keys]]\nkey = 'open-sesame-open'\naccount = 'acme'\nuser = 'ann'\nrole = 'admin'\n"
@@ -146,7 +166,7 @@ def test_mcp_servers_are_programs_or_addresses() -> None:
     """
     notes, maps = load(file=file).mcp_servers
     assert isinstance(notes, McpServer)
-    assert (notes.command, notes.args, notes.env["NOTES_TOKEN"].get_secret_value()) == (
+    assert (notes.command, notes.args, notes.env["NOTES_TOKEN"].reveal()) == (
         "notes-mcp",
         ("--read-only",),
         "hush",
@@ -170,6 +190,8 @@ def test_further_host_names_are_a_list() -> None:
     [
         ({"SEGUE_RUNNERS": "three"}, ["SEGUE_RUNNERS must be a whole number from 0", "'three'"]),
         ({"SEGUE_RUNNERS": "-1"}, ["SEGUE_RUNNERS", "'-1'"]),
+        ({"SEGUE_LEASE_SECONDS": "nan"}, ["SEGUE_LEASE_SECONDS must be a number", "'nan'"]),
+        ({"SEGUE_TELEGRAM_ALLOW": "[7]"}, ["entry 1: it is not a text"]),
         ({"SEGUE_MODEL_STEPS": "0"}, ["SEGUE_MODEL_STEPS must be a whole number from 1 to 1,000"]),
         ({"SEGUE_ALLOWED_HOSTS": '["http://a/"]'}, ["SEGUE_ALLOWED_HOSTS must be a JSON list of host names"]),
         ({"SEGUE_PORT": "70000"}, ["SEGUE_PORT must be a port from 0 (any free one) to 65535", "'70000'"]),

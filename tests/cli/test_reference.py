@@ -1,6 +1,7 @@
 """The reference pages list exactly the commands and settings that exist."""
 
 import re
+from dataclasses import MISSING
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from typer.main import get_command
 
 from segue.cli.app import app
 from segue.config import Configuration
-from segue.config.layers import settings_of, variable_of
+from segue.config.layers import variable_of
+from segue.config.parts import settings_of
 from tests.docs.pages import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -47,7 +49,8 @@ def test_every_setting_is_listed_with_its_variable_and_default() -> None:
         variable, default = listed[name]
         assert variable == variable_of(name)
         if name not in SAID_IN_WORDS:
-            assert default == str(info.default).lower()
+            made = info.default if info.default_factory is MISSING else info.default_factory()
+            assert default == str(made).lower()
 
 
 def commands(command: Any = None, name: str = "") -> dict[str, Any]:

@@ -20,17 +20,21 @@ from tests.cli.process import Segue
         (["worker", "--database", "mysql://x"], "--database must be a URL such as"),
         (["chat", "--session", "none:"], "a session key is channel:chat_id"),
         (["sessions", "show"], "Missing argument"),
-        (["sessions", "list", "--limit", "0"], "equal to 1|1<=x"),
+        (["sessions", "list", "--limit", "0"], "'--limit': 0 is not in the range 1<=x<=500."),
+        (["sessions", "list", "--limit", "few"], "'--limit': 'few' is not a valid integer."),
+        (["messages", "list", "web:1", "--status", "old"], "'--status': 'old' is not one of 'pending', "),
+        (["import", "nowhere.json"], "the job store nowhere.json cannot be read: no such file or directory"),
+        (["sessions", "import", "nowhere.jsonl"], "nowhere.jsonl cannot be read: no such file or directory"),
         (["sessions", "add-message", "web:1", ""], "a message is empty"),
         (["sessions", "add-message", "web:1", "hi", "--role", "boss"], "a role is user, assistant or system"),
         (["sessions", "add-message", "no:/key", "hi"], "a session key is channel:chat_id"),
-        (["sessions", "add-messages", "web:1", "nowhere.json"], "nowhere.json cannot be read"),
+        (["sessions", "add-messages", "web:1", "nowhere.json"], "nowhere.json cannot be read: no such file"),
     ],
 )
 async def test_wrong_use_is_reported_in_a_sentence(segue: Segue, arguments: list[str], words: str) -> None:
     ended = await segue(*arguments)
     assert (ended.code, ended.out) == (2, "")
-    assert re.search(words, ended.err), "some wordings are Typer's, and differ between versions"
+    assert re.search(words, ended.err)
 
 
 async def test_a_real_process_reports_wrong_use_too(segue: Segue) -> None:
@@ -71,16 +75,16 @@ async def test_a_policy_option_needs_auto_commit_enabled(segue: Segue, command: 
     ("flags", "words"),
     [
         (["--auto-commit-enabled", "perhaps"], "'perhaps' is not one of 'true', 'false'"),
-        (["--auto-commit-enabled", "true", "--token-threshold", "0"], "equal to 1|x>=1"),
-        (["--auto-commit-enabled", "true", "--idle-timeout-seconds", "-1"], "equal to|x>="),
-        (["--auto-commit-enabled", "true", "--keep-recent-count", "-1"], "equal to 0|x>=0"),
+        (["--auto-commit-enabled", "true", "--token-threshold", "0"], "0 is not in the range x>=1"),
+        (["--auto-commit-enabled", "true", "--idle-timeout-seconds", "-1"], "-1 is not in the range x>="),
+        (["--auto-commit-enabled", "true", "--keep-recent-count", "-1"], "-1 is not in the range x>=0"),
         (["--auto-commit-enabled", "true", "--keep-recent-count", "10001"], "from 0 to 10,000"),
     ],
 )
 async def test_an_invalid_policy_is_refused(segue: Segue, flags: list[str], words: str) -> None:
     ended = await segue("sessions", "add-message", "web:1", "hi", *flags)
     assert (ended.code, ended.out) == (2, "")
-    assert re.search(words, ended.err), "the wording is Typer's, and differs between versions"
+    assert re.search(words, ended.err)
     assert not segue.data.exists()
 
 

@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from pydantic import SecretStr
 
 from segue import Kernel, __version__, errors
 from segue.client import AsyncClient, Client
-from segue.config import ApiKey, Role
+from segue.config import ApiKey, Role, Secret
 from tests.client.conftest import serving
 
 KEY = "websocket:home"
@@ -88,8 +87,8 @@ async def test_a_message_whose_answer_was_lost_is_stored_once(kernel: Kernel) ->
 
 async def test_keys_decide_whose_sessions_are_seen(kernel: Kernel) -> None:
     keys = (
-        ApiKey(key=SecretStr(ADA), account="one", user="ada"),
-        ApiKey(key=SecretStr(ROOT_KEY), account="one", user="root", role=Role.ADMIN),
+        ApiKey(key=Secret(ADA), account="one", user="ada"),
+        ApiKey(key=Secret(ROOT_KEY), account="one", user="root", role=Role.ADMIN),
     )
     async with serving(kernel, api_keys=keys) as address:
         async with AsyncClient(address, key=ADA) as ada:

@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from segue.config import Configuration
-from segue.config.layers import settings_of, variable_of
+from segue.config.layers import variable_of
+from segue.config.parts import settings_of
 from tests.cli.process import Segue
 from tests.eventually import eventually
 from tests.packaging.compatibility import ROOT

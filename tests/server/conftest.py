@@ -9,19 +9,18 @@ import httpx2
 import pytest
 import pytest_asyncio
 from fastapi import FastAPI
-from pydantic import SecretStr
 from starlette.applications import Starlette
 
 from segue import Kernel
-from segue.config import ApiKey, Configuration, Role
+from segue.config import ApiKey, Configuration, Role, Secret
 from segue.server import create_app
 from segue.testing import ScriptedAgent
 
 ADA, BEN, ROOT_KEY = "the-long-key-of-ada", "the-long-key-of-ben", "the-long-key-of-root"
 KEYS = (
-    ApiKey(key=SecretStr(ADA), account="one", user="ada"),
-    ApiKey(key=SecretStr(BEN), account="one", user="ben"),
-    ApiKey(key=SecretStr(ROOT_KEY), account="two", user="root", role=Role.ADMIN),
+    ApiKey(key=Secret(ADA), account="one", user="ada"),
+    ApiKey(key=Secret(BEN), account="one", user="ben"),
+    ApiKey(key=Secret(ROOT_KEY), account="two", user="root", role=Role.ADMIN),
 )
 
 

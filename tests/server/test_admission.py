@@ -12,13 +12,12 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
-from pydantic import SecretStr
 from starlette.requests import HTTPConnection
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from segue import Kernel, Owner
-from segue.config import ApiKey, Configuration, Role
+from segue.config import ApiKey, Configuration, Role, Secret
 from segue.errors import BadSetting
 from segue.server import Caller, mount
 from segue.testing import ScriptedAgent
@@ -83,7 +82,7 @@ async def test_a_client_behind_a_local_proxy_is_not_this_machine(forwarded: str,
 
 
 async def test_another_machine_is_admitted_with_a_key() -> None:
-    keys = (ApiKey(key=SecretStr(ADA), account="one", user="ada"),)
+    keys = (ApiKey(key=Secret(ADA), account="one", user="ada"),)
     async with mounted(FOREIGN, configuration=Configuration(api_keys=keys)) as http:
         assert (await http.get("/sessions")).status_code == 401
         assert (await http.get("/sessions", headers=bearer(ADA))).status_code == 200
@@ -128,7 +127,7 @@ async def test_a_result_that_is_no_caller_is_an_error_of_the_server(
 
 
 def test_keys_and_an_own_login_together_are_refused() -> None:
-    keys = (ApiKey(key=SecretStr(ADA)),)
+    keys = (ApiKey(key=Secret(ADA)),)
     kernel = Kernel("sqlite://:memory:", agent=ScriptedAgent())
     with pytest.raises(BadSetting, match="either `caller` or `api_keys`"):
         mount(FastAPI(), kernel, caller=known_user, configuration=Configuration(api_keys=keys))

@@ -6,18 +6,17 @@ from typing import Any
 import httpx2
 import pytest
 import pytest_asyncio
-from pydantic import SecretStr
 
 from segue import Kernel
-from segue.config import ApiKey, Role
+from segue.config import ApiKey, Role, Secret
 from tests.server.conftest import bearer, reach, running
 
 KEYS = (
-    ApiKey(key=SecretStr("the-long-key-of-ada"), account="one", user="ada"),
-    ApiKey(key=SecretStr("the-long-key-of-one"), account="one", user="chief", role=Role.ADMIN),
-    ApiKey(key=SecretStr("the-long-key-of-two"), account="two", user="root", role=Role.ADMIN),
+    ApiKey(key=Secret("the-long-key-of-ada"), account="one", user="ada"),
+    ApiKey(key=Secret("the-long-key-of-one"), account="one", user="chief", role=Role.ADMIN),
+    ApiKey(key=Secret("the-long-key-of-two"), account="two", user="root", role=Role.ADMIN),
 )
-USER, ADMIN, OTHER = (bearer(each.key.get_secret_value()) for each in KEYS)
+USER, ADMIN, OTHER = (bearer(each.key.reveal()) for each in KEYS)
 
 
 def event(first: str, end: str = "", title: str = "Winter holidays") -> str:

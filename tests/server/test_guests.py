@@ -2,18 +2,17 @@
 
 import httpx2
 import pytest
-from pydantic import SecretStr
 
 from segue import Kernel
-from segue.config import ApiKey, Role
+from segue.config import ApiKey, Role, Secret
 from tests.server.conftest import bearer, reach, running
 
 KEYS = (
-    ApiKey(key=SecretStr("the-long-key-of-ada"), user="ada"),
-    ApiKey(key=SecretStr("the-long-key-of-one"), account="one", user="chief", role=Role.ADMIN),
-    ApiKey(key=SecretStr("the-long-key-of-root"), user="root", role=Role.ADMIN),
+    ApiKey(key=Secret("the-long-key-of-ada"), user="ada"),
+    ApiKey(key=Secret("the-long-key-of-one"), account="one", user="chief", role=Role.ADMIN),
+    ApiKey(key=Secret("the-long-key-of-root"), user="root", role=Role.ADMIN),
 )
-USER, OTHER, ADMIN = (bearer(each.key.get_secret_value()) for each in KEYS)
+USER, OTHER, ADMIN = (bearer(each.key.reveal()) for each in KEYS)
 
 
 @pytest.mark.parametrize("refused", [USER, OTHER], ids=["a user", "an admin of another account"])

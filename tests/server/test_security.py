@@ -5,6 +5,7 @@ import inspect
 import json
 import logging
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.eventually import eventually
 from tests.server.conftest import ADA, BEN, KEYS, ROOT_KEY, bearer, reach, running
 from tests.server.process import served
 
-ALL_KEYS = json.dumps([{**each.model_dump(mode="json"), "key": each.key.get_secret_value()} for each in KEYS])
+ALL_KEYS = json.dumps([{**asdict(each), "key": each.key.reveal()} for each in KEYS])
 
 
 async def test_without_a_valid_key_every_route_is_refused(guarded: httpx2.AsyncClient) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 import pytest
 
 from segue.cli.chat.markdown_lines import MarkdownLines, styled
+from segue.cli.chat.screen import Screen
 from segue.cli.support.human_time import exact_time, human_interval, human_time
 from segue.cli.support.table import cells, record_lines, table_lines
 from segue.times.clock import to_ms
@@ -28,6 +29,40 @@ def test_a_table_fits_the_terminal_and_keeps_its_first_column(width: int) -> Non
     assert all(cells(line) <= width for line in lines)
     assert [line.split()[0] for line in lines] == ["run", "01a1", "01a2"]
     assert lines[1].endswith("…")
+
+
+def test_names_of_columns_are_cut_before_a_row_takes_two_lines() -> None:
+    rows = [["01a1", "at 09:00 on weekdays", "tomorrow 09:00"]]
+    lines = table_lines(("job", "schedule", "next run"), rows, width=20, colour=False)
+    assert lines == ["job   sched…  next …", "01a1  at 09…  tomor…"]
+
+
+def test_a_column_without_a_text_is_left_out_of_a_table_that_does_not_fit() -> None:
+    rows = [["01a1", "", "a long reason"], ["01a2", "", "none"]]
+    columns = ("run", "error", "reason")
+    assert table_lines(columns, rows, width=20, colour=False)[0] == "run   reason"
+    assert table_lines(columns, rows, width=40, colour=False)[0] == "run   error  reason"
+
+
+def test_a_terminal_too_narrow_for_the_table_gets_a_record_for_each_row() -> None:
+    lines = table_lines(COLUMNS, ROWS, width=15, colour=False)
+    assert lines == [
+        "run      01a1",
+        "outcome  error",
+        "reason   a long reason that says why",
+        "",
+        "run      01a2",
+        "outcome  ok",
+    ]
+
+
+def test_a_note_of_the_chat_breaks_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("NO_COLOR", "1")
+    Screen().note("/help  lists commands, Ctrl-D leaves.\n◷ today")
+    assert capsys.readouterr().out == "/help  lists\ncommands, Ctrl-D\nleaves.\n◷ today\n"
 
 
 def test_states_have_a_colour_and_plain_text_has_none() -> None:

@@ -70,7 +70,7 @@ def make_embedder(configuration: "Configuration") -> Embedder | None:
         return None
     from segue.agents.embedder import EndpointEmbedder
 
-    return EndpointEmbedder(given.url, given.model, given.key.get_secret_value() if given.key else None)
+    return EndpointEmbedder(given.url, given.model, given.key.reveal() if given.key else None)
 
 
 def make_evaluation(configuration: "Configuration") -> EvaluateResponse:
@@ -103,7 +103,7 @@ def _endpoint(server: "McpServer") -> McpEndpoint:
         name=server.name,
         command=server.command,
         args=server.args,
-        env={name: secret.get_secret_value() for name, secret in server.env.items()},
+        env={name: secret.reveal() for name, secret in server.env.items()},
         url=server.url,
-        headers={name: secret.get_secret_value() for name, secret in server.headers.items()},
+        headers={name: secret.reveal() for name, secret in server.headers.items()},
     )

@@ -60,7 +60,7 @@ def key_of(connection: ModelConnection, env: Mapping[str, str] | None = None) ->
     A key of the environment is sent to the provider's own address only.
     """
     if connection.key is not None:
-        return connection.key.get_secret_value()
+        return connection.key.reveal()
     variable = VARIABLES.get(connection.provider)
     if variable is None:
         return _NO_KEY

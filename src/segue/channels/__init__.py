@@ -28,9 +28,9 @@ def _networks(configuration: "Configuration") -> Iterator[Channel]:
 
         webhook = None
         if telegram.webhook_url is not None and telegram.webhook_secret is not None:
-            webhook = Webhook(url=telegram.webhook_url, secret=telegram.webhook_secret.get_secret_value())
+            webhook = Webhook(url=telegram.webhook_url, secret=telegram.webhook_secret.reveal())
         yield Telegram(
-            telegram.token.get_secret_value(),
+            telegram.token.reveal(),
             url=telegram.url,
             webhook=webhook,
             door=Door(allow=frozenset(telegram.allow), pairing=telegram.pairing),
@@ -43,6 +43,6 @@ def _networks(configuration: "Configuration") -> Iterator[Channel]:
         yield Matrix(
             matrix.url or "",
             matrix.user or "",
-            matrix.token.get_secret_value(),
+            matrix.token.reveal(),
             door=Door(allow=frozenset(matrix.allow), pairing=matrix.pairing),
         )

@@ -5,6 +5,7 @@ does not read files or variables. An error is a `BadSetting` that names where th
 """
 
 from segue.config.fields import ApiKey, Configuration, LogFormat, McpServer, Role
+from segue.config.parts import Secret, WrongValue
 from segue.config.stored_model import ModelConnection, ModelProvider, StoredModel
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     "ModelConnection",
     "ModelProvider",
     "Role",
+    "Secret",
     "StoredModel",
+    "WrongValue",
 ]

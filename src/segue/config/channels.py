@@ -1,17 +1,18 @@
 """Settings of the Telegram and Matrix channels: the account to use, and the allowed senders."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr
+from segue.config.parts import Part, Secret, Wanted
+from segue.config.readers import listed, secret, text
+from segue.config.values import Switch
+from segue.record import record
 
-from segue.config.layers import Wanted
-from segue.config.values import Strict, Switch
 
-
-def _address(url: str | None) -> str | None:
-    if url is not None and not (re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and _has_host(url)):
+def _address(value: Any) -> str:
+    url = text()(value)
+    if not (re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and _has_host(url)):
         raise ValueError("it is no address")
     return url
 
@@ -24,28 +25,28 @@ def _has_host(url: str) -> bool:
         return False
 
 
-Address = Annotated[
-    str, AfterValidator(_address), Wanted("an address such as 'https://example.org', without a password")
-]
-MaybeAddress = Annotated[
-    str | None,
-    AfterValidator(_address),
-    Wanted("an address such as 'https://example.org', without a password"),
-]
+_ADDRESS = Wanted("an address such as 'https://example.org', without a password", _address)
+Address = Annotated[str, _ADDRESS]
+MaybeAddress = Annotated[str | None, _ADDRESS]
 People = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
-    Wanted('a JSON list of ids, such as ["12345"], or ["*"] for all senders', json=True),
+    tuple[str, ...],
+    Wanted(
+        'a JSON list of ids, such as ["12345"], or ["*"] for all senders',
+        listed(text(least=1, most=200)),
+        json=True,
+    ),
 ]
 
 
-class TelegramPart(Strict):
-    token: Annotated[SecretStr | None, Wanted("the token that Telegram gave the bot")] = None
+@record
+class TelegramPart(Part):
+    token: Annotated[Secret | None, Wanted("the token that Telegram gave the bot", secret())] = None
     """If set, `segue serve` sends and receives as this bot."""
     url: Address = "https://api.telegram.org"
     """The URL of the Bot API."""
     webhook_url: MaybeAddress = None
     """The URL at which Telegram reaches `/webhooks/telegram` of this server. Unset: long polling."""
-    webhook_secret: Annotated[SecretStr | None, Wanted("a word of letters, digits, _ and -")] = None
+    webhook_secret: Annotated[Secret | None, Wanted("a word of letters, digits, _ and -", secret())] = None
     """Authenticates the calls of Telegram."""
     allow: People = ()
     """Ids of the senders that are answered; others are ignored."""
@@ -62,11 +63,12 @@ class TelegramPart(Strict):
         return "telegram.webhook_url and telegram.webhook_secret are set together, or not at all"
 
 
-class MatrixPart(Strict):
+@record
+class MatrixPart(Part):
     url: MaybeAddress = None
     """The URL of the homeserver."""
-    user: Annotated[str | None, Wanted("a full user id such as '@bot:example.org'")] = None
-    token: Annotated[SecretStr | None, Wanted("an access token of that user")] = None
+    user: Annotated[str | None, Wanted("a full user id such as '@bot:example.org'", text())] = None
+    token: Annotated[Secret | None, Wanted("an access token of that user", secret())] = None
     """If set, `segue serve` sends and receives as this user. A new token ends the detection of repeats."""
     allow: People = ()
     """Full ids of the senders that are answered; others are ignored."""

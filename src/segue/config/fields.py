@@ -1,22 +1,22 @@
 """Configuration fields: every setting, its type and its default.
 
-Secrets are `SecretStr`; a URL that may hold one is hidden from `repr`.
+Secrets are `Secret`; a URL that may hold one is hidden from `repr`.
 """
 
 import ipaddress
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from urllib.parse import urlsplit
-
-from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from segue.config import layers
 from segue.config.channels import MatrixPart, TelegramPart
 from segue.config.defaults import data_folder
-from segue.config.layers import Wanted
+from segue.config.parts import Part, Secret, Wanted, WrongValue, part
+from segue.config.readers import choice, listed, mapping, secret, text, whole
 from segue.config.stored_model import StoredModel
 from segue.config.values import (
     AccountBudget,
@@ -28,7 +28,6 @@ from segue.config.values import (
     DefaultQuietHours,
     FileMegabytes,
     Folder,
-    HostName,
     Interval,
     LeaseSeconds,
     MaybeFolder,
@@ -41,9 +40,8 @@ from segue.config.values import (
     Seconds,
     SecondsFromOne,
     Steps,
-    Strict,
     Switch,
-    check_short_names,
+    short_names,
 )
 from segue.errors import BadSetting
 from segue.model.cost.prices import built_in_prices
@@ -51,6 +49,7 @@ from segue.model.evaluation import Evaluation
 from segue.model.policy import Busy
 from segue.model.settings import Settings, check_model_limits
 from segue.model.states import UnifiedOwner, WhenBusy
+from segue.record import record
 
 
 class Role(StrEnum):
@@ -71,56 +70,49 @@ SHORTEST_KEY = 16
 """Characters. A shorter one can be guessed."""
 
 
-def _key(key: SecretStr) -> SecretStr:
-    text = key.get_secret_value()
-    if not text or not text.isascii() or not text.isprintable() or " " in text:
+def _check_key(key: str) -> None:
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError("a key is a string of ASCII letters, digits and signs without spaces")
-    if len(text) < SHORTEST_KEY:
+    if len(key) < SHORTEST_KEY:
         raise ValueError(
-            f"a key has at least {SHORTEST_KEY} characters, this one has {len(text)}; "
+            f"a key has at least {SHORTEST_KEY} characters, this one has {len(key)}; "
             "`python3 -c 'import secrets; print(secrets.token_urlsafe(32))'` makes one"
         )
-    return key
 
 
-class ApiKey(Strict):
-    key: Annotated[SecretStr, AfterValidator(_key)]
-    account: Annotated[str, Field(min_length=1, max_length=200)] = "default"
-    user: Annotated[str, Field(min_length=1, max_length=200)] = "default"
-    role: Role = Role.USER
+_NAME = Wanted("a name", text(least=1, most=200))
+_MAYBE_TEXT = Annotated[str | None, Wanted("a text", text())]
+_SECRETS = Annotated[Mapping[str, Secret], Wanted("an object of texts", mapping(secret()))]
 
 
-class McpServer(Strict):
+@record
+class ApiKey(Part):
+    key: Annotated[Secret, Wanted("a key", secret(_check_key))]
+    account: Annotated[str, _NAME] = "default"
+    user: Annotated[str, _NAME] = "default"
+    role: Annotated[Role, Wanted("a role", choice(Role))] = Role.USER
+
+
+@record
+class McpServer(Part):
     """An MCP server: a program to start, or a URL to call."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    name: Annotated[str, Wanted("a name", text(pattern=r"[A-Za-z0-9_-]{1,64}"))]
     """Prefix of the names of its tools."""
-    command: str | None = None
-    args: tuple[str, ...] = ()
-    env: Mapping[str, SecretStr] = {}
-    url: str | None = None
-    headers: Mapping[str, SecretStr] = {}
+    command: _MAYBE_TEXT = None
+    args: Annotated[tuple[str, ...], Wanted("a list of texts", listed(text()))] = ()
+    env: _SECRETS = field(default_factory=dict)
+    url: _MAYBE_TEXT = None
+    headers: _SECRETS = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _either_command_or_url(self) -> Self:
+    def __post_init__(self) -> None:
+        Part.__post_init__(self)  # `super()` would need the class that the decorator replaces
         if (self.command is None) == (self.url is None):
             raise ValueError(f"{self.name} needs either a command or a url")
-        return self
 
 
-def _distinct_keys(keys: tuple[ApiKey, ...]) -> tuple[ApiKey, ...]:
-    if len({each.key.get_secret_value() for each in keys}) < len(keys):
-        raise ValueError("two entries have the same key")
-    return keys
-
-
-def _distinct_names(servers: tuple[McpServer, ...]) -> tuple[McpServer, ...]:
-    if len({each.name for each in servers}) < len(servers):
-        raise ValueError("two entries have the same name")
-    return servers
-
-
-class SessionAutoCommit(Strict):
+@record
+class SessionAutoCommit(Part):
     idle_enabled: Switch = True
     """Whether idle sessions are archived."""
     check_interval_seconds: Interval = 60.0
@@ -129,16 +121,17 @@ class SessionAutoCommit(Strict):
     """The policy of sessions that are made without one, as a JSON object. Unset: none."""
 
 
-class EmbeddingPart(Strict):
+@record
+class EmbeddingPart(Part):
     """An embedder, so that memory is searched by meaning too."""
 
     url: Annotated[
-        str | None, Field(pattern=r"^https?://\S{1,1000}$"), Wanted("a URL such as https://host/v1")
+        str | None, Wanted("a URL such as https://host/v1", text(pattern=r"https?://\S{1,1000}"))
     ] = None
     """The API of a provider with an OpenAI-compatible `/embeddings` endpoint. Unset: search goes by words."""
-    model: Annotated[str | None, Field(min_length=1, max_length=200), Wanted("the name of a model")] = None
+    model: Annotated[str | None, Wanted("the name of a model", text(least=1, most=200))] = None
     """The provider's name of the model."""
-    key: Annotated[SecretStr | None, Wanted("a key of the provider")] = None
+    key: Annotated[Secret | None, Wanted("a key of the provider", secret())] = None
     """Sent to the endpoint only. Unset: none is sent."""
 
     @property
@@ -148,14 +141,16 @@ class EmbeddingPart(Strict):
         return "embedding needs both: set SEGUE_EMBEDDING_URL and SEGUE_EMBEDDING_MODEL"
 
 
-class ServerPart(Strict):
-    session_auto_commit: SessionAutoCommit = SessionAutoCommit()
+@record
+class ServerPart(Part):
+    session_auto_commit: SessionAutoCommit = field(default_factory=SessionAutoCommit)
 
 
-class Configuration(Strict):
-    database: Annotated[DatabaseUrl, Field(repr=False)] = None
+@record
+class Configuration(Part):
+    database: DatabaseUrl = field(default=None, repr=False)
     """Unset: `segue.db` in the data folder."""
-    data: Folder = Field(default_factory=lambda: data_folder(os.environ))
+    data: Folder = field(default_factory=lambda: data_folder(os.environ))
     """The folder of the embedded database. Unset: `.segue` in the working folder, else the user's folder."""
     model: ModelName = None
     """provider:name. Unset: the model that was connected on the page, else the offline agent, which works by
@@ -164,13 +159,14 @@ class Configuration(Strict):
     """The most model requests in one turn; a turn that needs more ends with the text it has so far."""
     models: Annotated[
         Mapping[str, str],
-        AfterValidator(check_short_names),
         Wanted(
-            'a JSON object such as {"fast": "ollama:smollm2", "best": "anthropic:…"}, or @file', json=True
+            'a JSON object such as {"fast": "ollama:smollm2", "best": "anthropic:…"}, or @file',
+            short_names,
+            json=True,
         ),
-    ] = {}
+    ] = field(default_factory=dict)
     """Further models by short names, which automations may name: `{"fast": "provider:name"}`."""
-    cache_ttl: Annotated[CacheTtl, Wanted("5m or 1h")] = CacheTtl.FIVE_MINUTES
+    cache_ttl: Annotated[CacheTtl, Wanted("5m or 1h", choice(CacheTtl))] = CacheTtl.FIVE_MINUTES
     """How long Anthropic keeps its cache of a request."""
     prices: Prices = None
     """Prices of models, before the built-in ones. Unset: only those."""
@@ -178,27 +174,33 @@ class Configuration(Strict):
     """What the scheduled runs of each account may use in a period. Unset: no limit."""
     quiet: DefaultQuietHours = None
     """Quiet hours of sessions that have none of their own. Unset: none."""
-    evaluate_response: Annotated[Evaluation, Wanted(f"one of {', '.join(Evaluation)}")] = Evaluation.RULES
+    evaluate_response: Annotated[
+        Evaluation, Wanted(f"one of {', '.join(Evaluation)}", choice(Evaluation))
+    ] = Evaluation.RULES
     """What judges whether an answer of a system or legacy job is sent: rules, or the model."""
     timezone: MaybeZone = None
     """For times that name no zone, in sessions that have none. Unset, such times are refused."""
     api_keys: Annotated[
         tuple[ApiKey, ...],
-        AfterValidator(_distinct_keys),
         Wanted(
             'a JSON list of {"key", "account", "user", "role"}, or @ and the path of a file with one',
+            listed(part(ApiKey), distinct=lambda each: each.key, what="key"),
             json=True,
         ),
     ] = ()
     """API keys of the users. Without keys, the server accepts calls from this machine only."""
-    host: Annotated[str, Field(min_length=1), Wanted("a host name or an address")] = "127.0.0.1"
+    host: Annotated[str, Wanted("a host name or an address", text(least=1))] = "127.0.0.1"
     """Where `segue serve` listens."""
     port: Port = 8420
     metrics_port: MaybePort = None
     """Where `segue worker` answers `/health` and `/metrics`, at `host`. Unset: nowhere."""
     allowed_hosts: Annotated[
-        tuple[HostName, ...],
-        Wanted('a JSON list of host names such as ["segue.example.org"], or @file', json=True),
+        tuple[str, ...],
+        Wanted(
+            'a JSON list of host names such as ["segue.example.org"], or @file',
+            listed(text(pattern=r"[A-Za-z0-9._-]{1,253}")),
+            json=True,
+        ),
     ] = ()
     """Further host names that browsers may use, such as that of a proxy."""
     runners: Count = 3
@@ -208,20 +210,29 @@ class Configuration(Strict):
     max_running_turns: Count = 0
     """Turns at once in all processes on the database; 0 sets no limit."""
     max_running_turns_by_model: Annotated[
-        Mapping[str, int], Wanted('a JSON object such as {"best": 4, "default": 20}, or @file', json=True)
-    ] = {}
+        Mapping[str, int],
+        Wanted(
+            'a JSON object such as {"best": 4, "default": 20}, or @file',
+            mapping(whole(0, 1_000_000)),
+            json=True,
+        ),
+    ] = field(default_factory=dict)
     """The same for single models, by their names in `models`; `default` is the default model."""
     lease_seconds: LeaseSeconds = 15
     """How long a worker that stops responding keeps a session."""
     shutdown_grace_seconds: Seconds = 20
     """How long running turns may take to end when the process is told to stop."""
-    when_busy: Annotated[WhenBusy, Wanted(f"one of {', '.join(WhenBusy)}")] = WhenBusy.ENQUEUE
+    when_busy: Annotated[WhenBusy, Wanted(f"one of {', '.join(WhenBusy)}", choice(WhenBusy))] = (
+        WhenBusy.ENQUEUE
+    )
     """What happens to a message whose session is busy and has no rule of its own."""
     unified_session: Switch = False
     """Whether all chats of a user share one memory."""
-    unified_owner: Annotated[UnifiedOwner, Wanted(f"one of {', '.join(UnifiedOwner)}")] = UnifiedOwner.CHAT
+    unified_owner: Annotated[
+        UnifiedOwner, Wanted(f"one of {', '.join(UnifiedOwner)}", choice(UnifiedOwner))
+    ] = UnifiedOwner.CHAT
     """Which session owns a job that is made while they do."""
-    recall_on_busy: Annotated[Busy, Wanted(f"one of {', '.join(Busy)}")] = Busy.WAIT
+    recall_on_busy: Annotated[Busy, Wanted(f"one of {', '.join(Busy)}", choice(Busy))] = Busy.WAIT
     """What happens to a recall that is due in a busy session."""
     jobs_per_session: CountFromOne = 50
     """Automations that users may have in one session."""
@@ -237,29 +248,37 @@ class Configuration(Strict):
     """Whether `fetch_url` may read addresses of this machine and its network."""
     mcp_servers: Annotated[
         tuple[McpServer, ...],
-        AfterValidator(_distinct_names),
         Wanted(
             'a JSON list of {"name", "command", "args", "env"} or {"name", "url", "headers"}, or @file',
+            listed(part(McpServer), distinct=lambda each: each.name, what="name"),
             json=True,
         ),
     ] = ()
     """MCP servers whose tools the agent may use."""
-    log_format: Annotated[LogFormat, Wanted(f"one of {', '.join(LogFormat)}")] = LogFormat.AUTO
+    log_format: Annotated[LogFormat, Wanted(f"one of {', '.join(LogFormat)}", choice(LogFormat))] = (
+        LogFormat.AUTO
+    )
     """How the log is written to standard error."""
     traces: Switch = False
     """Whether runs are traced with OpenTelemetry. Its own variables say where traces are sent."""
     read_channels: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[^\s/:,]{1,100}$")], ...],
-        Wanted('a JSON list of names, such as ["web", "api"]', json=True),
+        tuple[str, ...],
+        Wanted(
+            'a JSON list of names, such as ["web", "api"]',
+            listed(text(pattern=r"[^\s/:,]{1,100}")),
+            json=True,
+        ),
     ] = ("api", "mcp", "web")
     """Channels of sessions that programs read through the API or MCP: a stored message counts as sent."""
-    embedding: EmbeddingPart = EmbeddingPart()
-    telegram: TelegramPart = TelegramPart()
-    matrix: MatrixPart = MatrixPart()
-    server: ServerPart = ServerPart()
+    embedding: EmbeddingPart = field(default_factory=EmbeddingPart)
+    telegram: TelegramPart = field(default_factory=TelegramPart)
+    matrix: MatrixPart = field(default_factory=MatrixPart)
+    server: ServerPart = field(default_factory=ServerPart)
 
-    _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
-    _warnings: tuple[str, ...] = PrivateAttr(default=())
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where each setting that is not a default came from."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about variables of the environment that were not used."""
 
     @classmethod
     def load(
@@ -270,9 +289,9 @@ class Configuration(Strict):
         given = layers.read(cls, path, env, flags)
         defaults = {"data": data_folder(env)}
         try:
-            loaded = cls.model_validate(defaults | given.values)
-        except ValidationError as error:
-            raise BadSetting(layers.sentence(cls, error, given.sources)) from None
+            loaded = cls(**(defaults | given.values), sources=given.sources, warnings=tuple(given.warnings))
+        except WrongValue as wrong:
+            raise BadSetting(layers.sentence(cls, wrong, given.sources)) from None
         if (
             missing := loaded.telegram.missing
             or loaded.matrix.missing
@@ -281,8 +300,6 @@ class Configuration(Strict):
         ):
             raise BadSetting(missing)
         check_model_limits(loaded.max_running_turns_by_model, loaded.models, loaded.model)
-        loaded._sources = given.sources
-        loaded._warnings = tuple(given.warnings)
         return loaded
 
     @property
@@ -290,11 +307,6 @@ class Configuration(Strict):
         if self.evaluate_response is Evaluation.RULES or self.model is not None:
             return None
         return "evaluate_response is model, but no model is set; set SEGUE_MODEL, or let it be rules"
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences about variables of the environment that were not used."""
-        return self._warnings
 
     @property
     def database_url(self) -> str:
@@ -355,7 +367,7 @@ class Configuration(Strict):
 
     def source_of(self, name: str) -> str | None:
         """Return where a setting (`server.session_auto_commit.idle_enabled`) came from; None: the default."""
-        return self._sources.get(name)
+        return self.sources.get(name)
 
     def secrets(self) -> Iterator[str]:
         """Yield the secrets, which must never be shown."""
@@ -368,5 +380,5 @@ class Configuration(Strict):
             yield password
 
 
-def _revealed(secrets: Iterable[SecretStr]) -> Iterator[str]:
-    return (secret.get_secret_value() for secret in secrets)
+def _revealed(secrets: Iterable[Secret]) -> Iterator[str]:
+    return (secret.reveal() for secret in secrets)

@@ -1,6 +1,6 @@
 """Configuration layers: a file, the environment, flags. A later layer wins, and each value knows its source.
 
-This module names no setting: names and types are read from the pydantic model.
+This module names no setting: names and types are read from the record of settings.
 """
 
 import difflib
@@ -9,14 +9,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import Field, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
-
+from segue.config.parts import Part, Wanted, WrongValue, place, settings_of, wanted
 from segue.errors import BadSetting
 from segue.record import positional
 from segue.times.format import quoted
@@ -38,16 +35,6 @@ _ADDRESS_OF_KUBERNETES = re.compile(r"(tcp|udp|sctp)://.*")
 
 
 @positional
-class Wanted:
-    """What a field accepts, as the end of the sentence "… must be"."""
-
-    words: str
-    json: bool = False
-    """Text is parsed as JSON, or as @file that holds JSON."""
-    path: bool = False
-
-
-@positional
 class Given:
     """The values, nested as the model is, and the source of each dotted name."""
 
@@ -66,10 +53,10 @@ class Given:
 
 
 def read(
-    model: type[BaseModel], path: Path | str | None, env: Mapping[str, str], flags: Mapping[str, Any]
+    kind: type[Part], path: Path | str | None, env: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Given:
     """Read the three layers. Raises `BadSetting`, or TypeError for an unknown flag."""
-    known = dict(settings_of(model))
+    known = dict(settings_of(kind))
     given = Given()
     _put_file(given, known, path)
     _put_environment(given, known, env)
@@ -81,59 +68,33 @@ def read(
     return given
 
 
-def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield every setting with its dotted name, also those of nested models."""
-    for name, info in model.model_fields.items():
-        inner = info.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from settings_of(inner, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", info
-
-
 def variable_of(name: str) -> str:
     """Return the environment variable of a setting."""
     return _PREFIX + name.replace(*_SHORTER).replace(".", "_").upper()
 
 
-def sentence(model: type[BaseModel], error: ValidationError, sources: Mapping[str, str]) -> str:
-    """Describe the first error, with the source of the value."""
-    first = error.errors(include_url=False)[0]
-    known = dict(settings_of(model))
-    parts = [str(part) for part in first["loc"]]
+def sentence(kind: type[Part], wrong: WrongValue, sources: Mapping[str, str]) -> str:
+    """Describe a wrong value, with its source."""
+    known = dict(settings_of(kind))
+    parts = [str(part) for part in wrong.where]
     name = next(dotted for end in range(len(parts), 0, -1) if (dotted := ".".join(parts[:end])) in known)
-    inner = first["loc"][name.count(".") + 1 :]
+    inner = wrong.where[name.count(".") + 1 :]
     head = f"{sources.get(name, name)} must be {_wanted(known[name]).words}"
-    if not inner and known[name].repr and isinstance(first["input"], str | int | float | bool):
-        return f"{head}, got {quoted(first['input'])}"
-    where = [f"entry {part + 1}" if isinstance(part, int) else str(part) for part in inner]
-    return f"{head}; {', '.join(where)}{': ' if where else ''}{_reason(first)}"
+    if not inner and known[name].repr and isinstance(wrong.value, str | int | float | bool):
+        return f"{head}, got {quoted(wrong.value)}"
+    return f"{head}; {place(inner)}{': ' if inner else ''}{wrong.why}"
 
 
-def _wanted(info: FieldInfo) -> Wanted:
-    return next(each for each in info.metadata if isinstance(each, Wanted))
-
-
-def _reason(error: ErrorDetails) -> str:
-    match error["type"]:
-        case "value_error":
-            return str(error["ctx"]["error"])
-        case "extra_forbidden":
-            return "there is no such field"
-        case "missing":
-            return "it is missing"
-        case "tuple_type":
-            return "it is not a list"
-        case "model_type":
-            return "it is not an object"
-        case _:
-            return error["msg"][:1].lower() + error["msg"][1:]
+def _wanted(info: "Field[Any]") -> Wanted:
+    found = wanted(info)
+    assert found is not None  # it is a setting
+    return found
 
 
 # The file
 
 
-def _put_file(given: Given, known: Mapping[str, FieldInfo], path: Path | str | None) -> None:
+def _put_file(given: Given, known: Mapping[str, "Field[Any]"], path: Path | str | None) -> None:
     # `os.path.exists` is False for a folder that this user may not read; `Path.exists` would raise.
     if path is None and not os.path.exists(FILE):
         return
@@ -156,7 +117,7 @@ def _table_in(file: Path) -> dict[str, Any]:
 
 
 def _flat(
-    table: Mapping[str, Any], known: Mapping[str, FieldInfo], file: Path, prefix: str = ""
+    table: Mapping[str, Any], known: Mapping[str, "Field[Any]"], file: Path, prefix: str = ""
 ) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         name = prefix + key
@@ -180,7 +141,7 @@ def _names_in_table(prefix: str, known: Iterable[str]) -> list[str]:
 # The environment
 
 
-def _put_environment(given: Given, known: Mapping[str, FieldInfo], env: Mapping[str, str]) -> None:
+def _put_environment(given: Given, known: Mapping[str, "Field[Any]"], env: Mapping[str, str]) -> None:
     names = {variable_of(name): name for name in known}
     for variable, value in env.items():
         if not variable.startswith(_PREFIX) or _OF_THE_TESTS.fullmatch(variable):
@@ -207,7 +168,7 @@ def _is_of_kubernetes(variable: str, value: str) -> bool:
 # JSON
 
 
-def _parse_json(info: FieldInfo, value: object, source: str, folder: Path) -> object:
+def _parse_json(info: "Field[Any]", value: object, source: str, folder: Path) -> object:
     if not isinstance(value, str) or not _wanted(info).json:
         return value
     if value.startswith("@"):

@@ -8,16 +8,16 @@ environment.
 import json
 import os
 import secrets
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
-
 from segue.config.channels import MaybeAddress
-from segue.config.layers import Wanted
-from segue.config.values import Strict
+from segue.config.parts import Part, Secret, Wanted, part
+from segue.config.readers import choice, secret, text
 from segue.errors import BadSetting
+from segue.record import record
 from segue.store.sqlite.permissions import FILE_MODE, make_folder
 
 FILE = "model.json"
@@ -42,23 +42,19 @@ ADDRESSES = {
 """The addresses of the providers. Ollama is on this machine."""
 
 
-def _key(key: SecretStr | None) -> SecretStr | None:
-    text = key.get_secret_value() if key is not None else "-"
-    if not text.isascii() or not text.isprintable() or " " in text or not 0 < len(text) <= LONGEST_KEY:
+def _check_key(key: str) -> None:
+    if not key.isascii() or not key.isprintable() or " " in key or not 0 < len(key) <= LONGEST_KEY:
         raise ValueError("a key is a string of ASCII letters, digits and signs without spaces")
-    return key
 
 
-ProviderKey = Annotated[SecretStr | None, AfterValidator(_key), Wanted("the provider's key")]
-
-
-class ModelConnection(Strict):
-    provider: ModelProvider
-    name: Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]{1,200}$")]
+@record
+class ModelConnection(Part):
+    provider: Annotated[ModelProvider, Wanted("a provider", choice(ModelProvider))]
+    name: Annotated[str, Wanted("a name", text(pattern=r"[^\s\x00-\x1f\x7f]{1,200}"))]
     """As the provider calls it."""
     base_url: MaybeAddress = None
     """Unset: the provider's own address. A compatible server has no such address."""
-    key: ProviderKey = None
+    key: Annotated[Secret | None, Wanted("the provider's key", secret(_check_key))] = None
 
     def same_place(self, other: "ModelConnection | None") -> bool:
         """Whether both send their key to the same address."""
@@ -80,10 +76,10 @@ class StoredModel:
     def read(self) -> ModelConnection | None:
         """Return the stored connection. Raises `BadSetting` if the file cannot be read."""
         try:
-            return ModelConnection.model_validate_json(self._path.read_bytes())
+            return part(ModelConnection)(json.loads(self._path.read_bytes()))
         except FileNotFoundError:
             return None
-        except (OSError, ValidationError) as error:
+        except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not what Segue wrote"
             raise BadSetting(
                 f"the connected model in {self._path} cannot be read: {why}; connect it again"
@@ -95,8 +91,8 @@ class StoredModel:
             self._path.unlink(missing_ok=True)
             return
         make_folder(self._path.parent)
-        key = connection.key.get_secret_value() if connection.key is not None else None
-        content = json.dumps({**connection.model_dump(mode="json"), "key": key})
+        key = connection.key.reveal() if connection.key is not None else None
+        content = json.dumps({**asdict(connection), "key": key})
         new = self._path.with_name(f"{FILE}.{secrets.token_hex(8)}")
         try:
             with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w") as file:

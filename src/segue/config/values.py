@@ -1,15 +1,14 @@
-"""Types of settings, each with its validator and the words of its error (`Wanted`)."""
+"""Types of settings, each with its reader and the words of its error (`Wanted`)."""
 
 import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from typing import Annotated, Any
 
 from segue.config.defaults import is_zone
-from segue.config.layers import Wanted
+from segue.config.parts import Wanted
+from segue.config.readers import folder, mapping, number, switch, text, whole
 from segue.errors import BadPolicy, BadSetting
 from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.cost.budget import Budget
@@ -30,26 +29,16 @@ class CacheTtl(StrEnum):
     """It costs more to write, for jobs that run less often."""
 
 
-class Strict(BaseModel):
-    """A group of settings that refuses unknown names; pydantic's errors do not quote its values."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-def _not_bool(value: object) -> object:
-    if isinstance(value, bool):  # a bool is an int in Python
-        raise ValueError("a number is wanted")
-    return value
-
-
-def _maybe_zone(name: str | None) -> str | None:
-    if name is not None and not is_zone(name):
+def _zone(value: Any) -> str:
+    name = text()(value)
+    if not is_zone(name):
         raise ValueError("there is no such zone")
     return name
 
 
-def _model(name: str | None) -> str | None:
-    if name is None or name == "offline":
+def _model(value: Any) -> str | None:
+    name = text()(value)
+    if name == "offline":
         return None
     provider, _, rest = name.partition(":")
     if not provider or not rest or any(letter.isspace() for letter in name):
@@ -57,7 +46,8 @@ def _model(name: str | None) -> str | None:
     return name
 
 
-def check_short_names(models: Mapping[str, str]) -> Mapping[str, str]:
+def short_names(value: Any) -> Mapping[str, str]:
+    models: Mapping[str, str] = mapping(text())(value)
     for name, model in models.items():
         if not SHORT_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no short name of letters, digits, - and _")
@@ -66,8 +56,8 @@ def check_short_names(models: Mapping[str, str]) -> Mapping[str, str]:
     return models
 
 
-def _prices(given: object) -> PriceTable | None:
-    if given is None or isinstance(given, PriceTable):
+def _prices(given: object) -> PriceTable:
+    if isinstance(given, PriceTable):
         return given
     try:
         return price_table(given)
@@ -75,16 +65,8 @@ def _prices(given: object) -> PriceTable | None:
         raise ValueError(str(error)) from None
 
 
-def _folder(path: Path) -> Path:
-    return path.expanduser().absolute()
-
-
-def _maybe_folder(path: Path | None) -> Path | None:
-    return None if path is None else _folder(path)
-
-
-def _default_policy(given: object) -> AutoCommitPolicy | None:
-    if given is None or isinstance(given, AutoCommitPolicy):
+def _default_policy(given: object) -> AutoCommitPolicy:
+    if isinstance(given, AutoCommitPolicy):
         return given
     if not isinstance(given, Mapping):
         raise ValueError("it is no object")
@@ -94,8 +76,8 @@ def _default_policy(given: object) -> AutoCommitPolicy | None:
         raise ValueError(str(error)) from None
 
 
-def _account_budget(given: object) -> Budget | None:
-    if given is None or isinstance(given, Budget):
+def _account_budget(given: object) -> Budget:
+    if isinstance(given, Budget):
         return given
     try:
         return Budget.from_json(given)
@@ -103,8 +85,8 @@ def _account_budget(given: object) -> Budget | None:
         raise ValueError(str(error)) from None
 
 
-def _quiet_hours(given: object) -> QuietHours | None:
-    if given is None or isinstance(given, QuietHours):
+def _quiet_hours(given: object) -> QuietHours:
+    if isinstance(given, QuietHours):
         return given
     try:
         return QuietHours.from_json(given)
@@ -112,100 +94,68 @@ def _quiet_hours(given: object) -> QuietHours | None:
         raise ValueError(str(error)) from None
 
 
-def _database(url: str | None) -> str | None:
-    if url is not None and not url.startswith(_DATABASES):
+def _database(value: Any) -> str:
+    url = text()(value)
+    if not url.startswith(_DATABASES):
         raise ValueError("it begins otherwise")
     return url
 
 
-Count = Annotated[
-    int,
-    BeforeValidator(_not_bool),
-    Field(ge=0, le=1_000_000),
-    Wanted("a whole number from 0 to 1,000,000"),
-]
-CountFromOne = Annotated[
-    int,
-    BeforeValidator(_not_bool),
-    Field(ge=1, le=1_000_000),
-    Wanted("a whole number from 1 to 1,000,000"),
-]
-Steps = Annotated[
-    int, BeforeValidator(_not_bool), Field(ge=1, le=1_000), Wanted("a whole number from 1 to 1,000")
-]
-Seconds = Annotated[
-    float, BeforeValidator(_not_bool), Field(ge=0, le=1_000_000), Wanted("a number from 0 to 1,000,000")
-]
-SecondsFromOne = Annotated[
-    float, BeforeValidator(_not_bool), Field(ge=1, le=1_000_000), Wanted("a number from 1 to 1,000,000")
-]
-LeaseSeconds = Annotated[
-    float, BeforeValidator(_not_bool), Field(ge=0.1, le=1_000_000), Wanted("a number from 0.1 to 1,000,000")
-]
-Megabytes = Annotated[
-    float,
-    BeforeValidator(_not_bool),
-    Field(ge=0.001, le=1_000_000),
-    Wanted("a number from 0.001 to 1,000,000"),
-]
+Count = Annotated[int, Wanted("a whole number from 0 to 1,000,000", whole(0, 1_000_000))]
+CountFromOne = Annotated[int, Wanted("a whole number from 1 to 1,000,000", whole(1, 1_000_000))]
+Steps = Annotated[int, Wanted("a whole number from 1 to 1,000", whole(1, 1_000))]
+Seconds = Annotated[float, Wanted("a number from 0 to 1,000,000", number(0, 1_000_000))]
+SecondsFromOne = Annotated[float, Wanted("a number from 1 to 1,000,000", number(1, 1_000_000))]
+LeaseSeconds = Annotated[float, Wanted("a number from 0.1 to 1,000,000", number(0.1, 1_000_000))]
+Megabytes = Annotated[float, Wanted("a number from 0.001 to 1,000,000", number(0.001, 1_000_000))]
 FileMegabytes = Annotated[
-    float,
-    BeforeValidator(_not_bool),
-    Field(ge=0.001, le=LARGEST_FILE_MEGABYTES),
-    Wanted(f"a number from 0.001 to {LARGEST_FILE_MEGABYTES}"),
+    float, Wanted(f"a number from 0.001 to {LARGEST_FILE_MEGABYTES}", number(0.001, LARGEST_FILE_MEGABYTES))
 ]
-Interval = Annotated[
-    float,
-    BeforeValidator(_not_bool),
-    Field(gt=0, le=1_000_000),
-    Wanted("a number above 0, at most 1,000,000"),
-]
-Port = Annotated[
-    int, BeforeValidator(_not_bool), Field(ge=0, le=65_535), Wanted("a port from 0 (any free one) to 65535")
-]
-MaybePort = Annotated[
-    int | None,
-    BeforeValidator(_not_bool),
-    Field(ge=0, le=65_535),
-    Wanted("a port from 0 (any free one) to 65535"),
-]
-Switch = Annotated[bool, Wanted("true or false")]
-Folder = Annotated[Path, AfterValidator(_folder), Wanted("the path of a folder", path=True)]
-MaybeFolder = Annotated[Path | None, AfterValidator(_maybe_folder), Wanted("the path of a folder", path=True)]
-HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,253}$")]
-MaybeZone = Annotated[
-    str | None, AfterValidator(_maybe_zone), Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'")
-]
+Interval = Annotated[float, Wanted("a number above 0, at most 1,000,000", number(0, 1_000_000, above=True))]
+Port = Annotated[int, Wanted("a port from 0 (any free one) to 65535", whole(0, 65_535))]
+MaybePort = Annotated[int | None, Wanted("a port from 0 (any free one) to 65535", whole(0, 65_535))]
+Switch = Annotated[bool, Wanted("true or false", switch)]
+Folder = Annotated[Path, Wanted("the path of a folder", folder, path=True)]
+MaybeFolder = Annotated[Path | None, Wanted("the path of a folder", folder, path=True)]
+MaybeZone = Annotated[str | None, Wanted("an IANA zone such as 'Europe/Berlin' or 'UTC'", _zone)]
 ModelName = Annotated[
     str | None,
-    AfterValidator(_model),
     # Examples with open weights: if one provider retires a model, another still offers it.
-    Wanted("provider:name such as 'openai-chat:gpt-oss-120b' or 'ollama:smollm2', or 'offline'"),
+    Wanted("provider:name such as 'openai-chat:gpt-oss-120b' or 'ollama:smollm2', or 'offline'", _model),
 ]
 DatabaseUrl = Annotated[
     str | None,
-    AfterValidator(_database),
-    Wanted("a URL such as 'sqlite:///segue.db', 'sqlite://:memory:' or 'postgresql://user@host/name'"),
+    Wanted(
+        "a URL such as 'sqlite:///segue.db', 'sqlite://:memory:' or 'postgresql://user@host/name'", _database
+    ),
 ]
 DefaultPolicy = Annotated[
     AutoCommitPolicy | None,
-    PlainValidator(_default_policy),
-    Wanted('a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file', json=True),
+    Wanted(
+        'a JSON object such as {"enabled": true, "idle_timeout_seconds": 1800}, or @file',
+        _default_policy,
+        json=True,
+    ),
 ]
 AccountBudget = Annotated[
     Budget | None,
-    PlainValidator(_account_budget),
-    Wanted('a JSON object such as {"usd": 5, "per": "day", "over": "skip"}, or @file', json=True),
+    Wanted(
+        'a JSON object such as {"usd": 5, "per": "day", "over": "skip"}, or @file', _account_budget, json=True
+    ),
 ]
 DefaultQuietHours = Annotated[
     QuietHours | None,
-    PlainValidator(_quiet_hours),
-    Wanted('a JSON object such as {"from": "22:00", "to": "07:00", "days": "all"}, or @file', json=True),
+    Wanted(
+        'a JSON object such as {"from": "22:00", "to": "07:00", "days": "all"}, or @file',
+        _quiet_hours,
+        json=True,
+    ),
 ]
 Prices = Annotated[
     PriceTable | None,
-    PlainValidator(_prices),
     Wanted(
-        '@ and the path of a price table, or the table itself as a JSON object with its "date"', json=True
+        '@ and the path of a price table, or the table itself as a JSON object with its "date"',
+        _prices,
+        json=True,
     ),
 ]

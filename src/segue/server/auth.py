@@ -55,7 +55,7 @@ FindCaller: TypeAlias = Callable[[HTTPConnection], Awaitable[Caller | None]]
 
 class ApiKeys:
     def __init__(self, keys: Iterable[ApiKey]) -> None:
-        self._callers = [(each.key.get_secret_value().encode(), _caller(each)) for each in keys]
+        self._callers = [(each.key.reveal().encode(), _caller(each)) for each in keys]
 
     def __bool__(self) -> bool:
         return bool(self._callers)

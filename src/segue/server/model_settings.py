@@ -7,13 +7,12 @@ Invariants
 
 import asyncio
 import logging
+from dataclasses import replace
 from importlib import import_module
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from segue.agents.tools.guarded_address import AddressRefused, checked_address
-from segue.config import Configuration, ModelConnection, ModelProvider
+from segue.config import Configuration, ModelConnection, ModelProvider, Secret, WrongValue
 from segue.errors import AgentFailed, BadSetting
 from segue.extras import needed_for
 from segue.server.error_responses import Refused
@@ -103,10 +102,10 @@ class ModelSettings:
                 provider=ModelProvider(wanted.provider),
                 name=wanted.name,
                 base_url=(wanted.base_url or "").rstrip("/") or None,
-                key=wanted.key,
+                key=None if wanted.key is None else Secret(wanted.key.get_secret_value()),
             )
-        except ValidationError as error:
-            raise Refused(422, "invalid", _WANTED[str(error.errors()[0]["loc"][0])]) from None
+        except WrongValue as wrong:
+            raise Refused(422, "invalid", _WANTED[str(wrong.where[0])]) from None
         if connection.provider is ModelProvider.COMPATIBLE and connection.base_url is None:
             raise Refused(
                 422,
@@ -115,7 +114,7 @@ class ModelSettings:
             )
         stored = self._kept()
         if connection.key is None and stored is not None and connection.same_place(stored):
-            connection = connection.model_copy(update={"key": stored.key})
+            connection = replace(connection, key=stored.key)
         return connection
 
     def _kept(self) -> ModelConnection | None:

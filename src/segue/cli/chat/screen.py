@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 
 from segue.cli.chat.markdown_lines import MarkdownLines, styled
@@ -54,7 +55,10 @@ class Screen:
             self._line(self._as_line(message.role, message.content, message.source))
 
     def note(self, text: str) -> None:
-        self._line(self._dim(text))
+        """Show a sentence of the chat itself, broken between words."""
+        columns = shutil.get_terminal_size().columns
+        lines = [textwrap.fill(line, columns, break_on_hyphens=False) for line in text.splitlines()]
+        self._line(self._dim("\n".join(lines)))
 
     def show(self, item: Event | LiveText) -> None:
         if isinstance(item, LiveText):

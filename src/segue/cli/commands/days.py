@@ -1,6 +1,5 @@
 """`segue days`: list, show, import and remove sets of working days."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.output import print_json, print_record, print_table, to_json
+from segue.cli.support.read_file import read_file
 from segue.errors import BadDays
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def show(context: CommandContext, name: Name, year: Year = None) -> None:
 @command()
 def import_(context: CommandContext, file: File, name: NewName = None) -> None:
     """Import the all-day events of a calendar file as days off. Replaces a set of that name."""
-    text = _text(file)
+    text = read_file(file, "the calendar file")
     if name is None and str(file) == "-":
         raise BadDays("the set needs a name; give --name with standard input")
 
@@ -93,10 +93,3 @@ def remove(context: CommandContext, name: Name) -> None:
         context.say(f"The day set {name} was removed.", {"deleted": True})
 
     context.run(work)
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadDays(f"the calendar file {file} cannot be read as UTF-8 text: {error}") from None

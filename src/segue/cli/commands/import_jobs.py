@@ -1,6 +1,5 @@
 """`segue import`: imports cron jobs from a `jobs.json` job store."""
 
-import sys
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -11,8 +10,8 @@ import typer
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.output import print_json, print_table
 from segue.cli.support.progress import progress
+from segue.cli.support.read_file import read_file
 from segue.cli.support.timezone import Timezone, terminal_zone
-from segue.errors import BadText
 
 if TYPE_CHECKING:
     from segue.cli.support.jobs_json import Imported
@@ -29,7 +28,7 @@ def import_(context: CommandContext, file: File, timezone: Timezone = None, dry_
     """Import cron jobs. Invalid records are reported and skipped; a job is imported once."""
     from segue.cli.support.jobs_json import Zones, import_jobs, records_of
 
-    records = records_of(_text(file))
+    records = records_of(read_file(file, "the job store"))
 
     async def work(kernel: "Kernel") -> None:
         zones = Zones(given=timezone, otherwise=terminal_zone())
@@ -56,10 +55,3 @@ def _print(context: CommandContext, results: "list[Imported]", dry_run: bool) ->
     if results:
         summary = ", ".join(f"{count} {fate}" for fate, count in counts.items())
         typer.echo(f"\n{'Nothing was written: ' if dry_run else ''}{summary}.")
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadText(f"the job store {file} cannot be read: {error}") from None

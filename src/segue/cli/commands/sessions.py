@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from segue.cli.commands.import_conversations import import_conversations
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.human_time import exact_time
 from segue.cli.support.options import (
@@ -23,14 +24,15 @@ from segue.cli.support.options import (
 )
 from segue.cli.support.output import print_json, print_record, printable, to_json
 from segue.cli.support.progress import progress
+from segue.cli.support.read_file import read_file
 from segue.errors import BadSetting, BadText, SessionHasJobs
 from segue.kernel.api.export import ExportFormat
-from segue.kernel.transactions.sessions import MaybePolicy
 from segue.model.cost.budget import Budget
 from segue.model.written_message import GivenMessage
 
 if TYPE_CHECKING:
     from segue.kernel.kernel import Kernel
+    from segue.kernel.transactions.sessions import MaybePolicy
     from segue.model.records import Overview
     from segue.server.schemas.common import SessionOut
 
@@ -291,10 +293,14 @@ def remove(
         try:
             await kernel.sessions.delete(key, with_jobs=with_jobs, owner=context.owner)
         except SessionHasJobs as error:
-            raise SessionHasJobs(f"{error}; --with-jobs removes them too", error.jobs) from None
+            count, them = ("1 job", "it") if len(error.jobs) == 1 else (f"{len(error.jobs)} jobs", "them")
+            raise SessionHasJobs(f"{key} has {count}; --with-jobs removes {them} too", error.jobs) from None
         context.say(f"Session {key} was removed.", {"deleted": True})
 
     context.run(work)
+
+
+app.command("import")(import_conversations)
 
 
 def _budget(text: str) -> Budget | None:
@@ -361,7 +367,7 @@ def _quiet_words(quiet: Mapping[str, Any] | None) -> str | None:
 
 
 def _write(
-    context: CommandContext, session: str, messages: Sequence[GivenMessage], policy: MaybePolicy
+    context: CommandContext, session: str, messages: Sequence[GivenMessage], policy: "MaybePolicy"
 ) -> None:
     async def work(kernel: "Kernel") -> None:
         key = await context.key(kernel, session)
@@ -381,10 +387,7 @@ def _write(
 
 
 def _messages_in(file: Path) -> list[GivenMessage]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadText(f"the messages in {file} cannot be read: {error}") from None
+    text = read_file(file, "the messages in")
     try:
         given = json.loads(text) if text.lstrip().startswith("[") else _json_lines(text)
     except ValueError as error:

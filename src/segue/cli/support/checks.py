@@ -7,7 +7,7 @@ from typing import Any
 
 from segue.cli.support.open_kernel import refuse_missing
 from segue.config import Configuration
-from segue.config.layers import settings_of
+from segue.config.parts import settings_of
 from segue.errors import SegueError
 from segue.kernel.transactions.repairs import REPAIRS, STEPS
 from segue.model.channel import NotTaken
@@ -55,7 +55,7 @@ async def run_checks(configuration: Configuration) -> list[Finding]:
     except SegueError as error:
         findings.append(Finding("database", State.WRONG, str(error)))
     if configuration.telegram.token is not None:
-        findings.append(await _telegram(configuration.telegram.token.get_secret_value(), configuration))
+        findings.append(await _telegram(configuration.telegram.token.reveal(), configuration))
     return [Finding(each.about, each.state, redaction(each.words)) for each in findings]
 
 

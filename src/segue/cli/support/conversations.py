@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from segue.cli.support.read_file import unreadable
 from segue.errors import BadText, SegueError
 from segue.kernel.api.import_messages import IMPORTED_ROLES
 from segue.model.text_checks import MAX_NAME
@@ -76,7 +77,7 @@ def read_conversations(file: Path, reading: FileContext) -> list[ConversationInF
                 return list(_openai(_parsed(opened.read(), str(file)), reading))
             return [_json_lines(enumerate(_lines(opened), start=1), file.stem, reading)]
     except (OSError, UnicodeDecodeError) as error:
-        raise BadText(f"the conversations in {file} cannot be read: {error}") from None
+        raise unreadable(file, "the conversations in", error) from None
 
 
 def _lines(opened: Any) -> Iterator[str]:

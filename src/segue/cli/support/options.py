@@ -1,14 +1,15 @@
 """Command-line options that several commands share: account, user, session key, auto-commit policy."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from segue.errors import BadPolicy
-from segue.kernel.transactions.sessions import UNSET, MaybePolicy
-from segue.model.auto_commit import AutoCommitPolicy
 from segue.model.records import Asker, Operator, Owner
+
+if TYPE_CHECKING:
+    from segue.kernel.transactions.sessions import MaybePolicy
 
 Account = Annotated[str, typer.Option(help="The account that owns the sessions.")]
 User = Annotated[str | None, typer.Option(help="The user who owns the sessions. Default: all users.")]
@@ -55,8 +56,11 @@ KeepRecentCount = Annotated[
 ]
 
 
-def policy_of(enabled: Switch | None, **fields: int | None) -> MaybePolicy:
+def policy_of(enabled: Switch | None, **fields: int | None) -> "MaybePolicy":
     """The policy of the options, or UNSET. `fields` have the names of policy fields. Raises BadPolicy."""
+    from segue.kernel.transactions.sessions import UNSET
+    from segue.model.auto_commit import AutoCommitPolicy
+
     given = {name: value for name, value in fields.items() if value is not None}
     if enabled is not None:
         return AutoCommitPolicy(enabled=enabled is Switch.TRUE, **given)

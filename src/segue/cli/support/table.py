@@ -21,11 +21,16 @@ def table_lines(
 ) -> list[str]:
     """Return the lines of a table. With a `width`, long cells are cut so that each row is one line.
 
-    The first column names the thing, for other commands, and is not cut.
+    The first column names the thing, for other commands, and is not cut. If the rest does not fit even so,
+    each row is a record of several lines.
     """
-    widths = [max(map(cells, column)) for column in zip(columns, *rows, strict=True)]
-    if width is not None:
+    widths = _widths(columns, rows)
+    if width is not None and _width(widths) > width:
+        columns, rows = _without_empty(columns, rows)
+        widths = _widths(columns, rows)
         _shrink(widths, [cells(name) for name in columns], width)
+        if _width(widths) > width:
+            return _blocks(columns, rows, colour=colour)
     head = _line(columns, widths)
     return [f"{_BOLD}{head}{_RESET}" if colour else head, *(_line(row, widths, colour) for row in rows)]
 
@@ -52,17 +57,41 @@ def cells(text: str) -> int:
     )
 
 
+def _blocks(columns: Sequence[str], rows: Sequence[Sequence[str]], *, colour: bool) -> list[str]:
+    """The rows as records, for a terminal that is too narrow for the table."""
+    lines: list[str] = []
+    for row in rows:
+        fields = [(name, text) for name, text in zip(columns, row, strict=True) if text]
+        lines += [*([""] if lines else []), *record_lines(fields, colour=colour)]
+    return lines
+
+
 def _shrink(widths: list[int], names: Sequence[int], width: int) -> None:
-    """Take cells from the widest columns until the row fits. Names of columns stay whole."""
-    least = [widths[0], *(min(own, max(name, _LEAST_WIDTH)) for own, name in zip(widths, names, strict=True))]
-    del least[1]
-    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    while excess > 0:
-        widest = max(range(1, len(widths)), key=lambda n: widths[n] - least[n], default=0)
-        if widest == 0 or widths[widest] <= least[widest]:
-            return
-        widths[widest] -= 1
-        excess -= 1
+    """Take cells from the widest columns until the row fits; from the names of columns at last."""
+    for least_names in (names, [0] * len(names)):
+        least = [min(own, max(name, _LEAST_WIDTH)) for own, name in zip(widths, least_names, strict=True)]
+        least[0] = widths[0]
+        while _width(widths) > width:
+            widest = max(range(len(widths)), key=lambda n: widths[n] - least[n])
+            if widths[widest] <= least[widest]:
+                break
+            widths[widest] -= 1
+
+
+def _without_empty(
+    columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The table without columns in which no row has a text."""
+    kept = [n for n in range(len(columns)) if n == 0 or any(row[n] for row in rows)]
+    return [columns[n] for n in kept], [[row[n] for n in kept] for row in rows]
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cells, column)) for column in zip(columns, *rows, strict=True)]
+
+
+def _width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
 def _line(row: Sequence[str], widths: Sequence[int], colour: bool = False) -> str:
