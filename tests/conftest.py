@@ -4,15 +4,18 @@ One PostgreSQL serves a whole run. The process that sees the run to its end owns
 controller, which starts it before its workers and stops it after the last of them.
 """
 
+import asyncio
+import gc
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import asyncpg
 import hypothesis
 import pytest
 
@@ -52,6 +55,22 @@ def _owned_server(config: pytest.Config) -> str:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["postgres"] = start_postgres(node.config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: no collection of garbage has to look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Every process sends the names of all tests to the one that distributes them: a megabyte is no name."""
+    return f"{val[:40]!a}..." if isinstance(val, str | bytes) and len(val) > 200 else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -99,19 +118,37 @@ class _Prepared:
     """A PostgreSQL database with our schema, and how it looked when it was made."""
 
     url: str
-    objects: int = 0
+    objects: int
+    connection: "asyncpg.Connection[Any]"
+    """Kept: a new one for each test would take five times as long as to delete its rows."""
 
-    async def be_ready(self) -> None:
+    @classmethod
+    async def make(cls, url: str) -> "_Prepared":
+        await empty_database(url)
+        await (await open_database(url)).close()
+        connection = await asyncpg.connect(url)
+        return cls(url, await objects_of(connection), connection)
+
+    async def be_ready(self) -> "_Prepared":
         """Without rows. To give each test a schema of its own would cost more than most tests do."""
-        if not await empty_tables(self.url, self.objects):
-            await empty_database(self.url)
-            await (await open_database(self.url)).close()
-            self.objects = await objects_of(self.url)
+        if await empty_tables(self.connection, self.objects):
+            return self
+        self.connection.terminate()
+        return await self.make(self.url)
 
 
 @pytest.fixture(scope="session")
-def _prepared_postgres(_new_database: Callable[[], str]) -> _Prepared:
-    return _Prepared(_new_database())
+def _prepared_postgres(_new_database: Callable[[], str]) -> Iterator[Callable[[], str]]:
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        prepared = runner.run(_Prepared.make(_new_database()))
+
+        def ready() -> str:
+            nonlocal prepared
+            prepared = runner.run(prepared.be_ready())
+            return prepared.url
+
+        yield ready
+        prepared.connection.terminate()
 
 
 @pytest.fixture(scope="session")
@@ -132,9 +169,8 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("_prepared_sqlite"), tmp_path / "segue.db")
         return f"sqlite:///{tmp_path}/segue.db"
-    prepared: _Prepared = request.getfixturevalue("_prepared_postgres")
-    wait_for(prepared.be_ready())
-    return prepared.url
+    ready: Callable[[], str] = request.getfixturevalue("_prepared_postgres")
+    return ready()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

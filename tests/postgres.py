@@ -235,25 +235,21 @@ async def empty_database(url: str) -> None:
     await _execute(url, f"{_ALONE}; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
 
-async def empty_tables(url: str, objects: int) -> bool:
-    """Delete all rows and keep the schema. False, and nothing is done, if its objects have changed."""
-    connection = await asyncpg.connect(url)
+async def empty_tables(connection: "asyncpg.Connection[Any]", objects: int) -> bool:
+    """Delete all rows and keep the schema. False, and nothing is done, if its objects have changed, or if the
+    last test has ended this connection with all others."""
     try:
-        if await connection.fetchval(_OBJECTS) != objects:
+        if await objects_of(connection) != objects:
             return False
         await connection.execute(f"{_ALONE}; {_NO_ROWS}")
-        return True
-    finally:
-        await connection.close()
+    except (asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.InterfaceError, OSError):
+        return False
+    return True
 
 
-async def objects_of(url: str) -> int:
+async def objects_of(connection: "asyncpg.Connection[Any]") -> int:
     """A number for the tables, indexes, triggers and the like in a database."""
-    connection = await asyncpg.connect(url)
-    try:
-        return int(await connection.fetchval(_OBJECTS))
-    finally:
-        await connection.close()
+    return int(await connection.fetchval(_OBJECTS))
 
 
 _ALONE = """

@@ -21,7 +21,9 @@ from tests.eventually import eventually_blocking
 from tests.unavailable import cannot_run, npm_install
 
 IMAGES = ROOT / "docs" / "images"
-PATIENCE_MS = 10_000
+DESKTOP = {"width": 1360, "height": 860}
+TIMEZONE = "Europe/Berlin"
+PATIENCE_MS = 30_000
 """Long enough for a busy machine; usually the page is much faster."""
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -43,6 +45,7 @@ class Served:
     port: int = 0
     offline: bool = False
     private: bool = False
+    mortal: bool = False
     process: "subprocess.Popen[str]" = field(init=False)
 
     def start(self) -> None:
@@ -51,6 +54,7 @@ class Served:
                 *(sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix),
                 *(["offline"] if self.offline else []),
                 *(["private"] if self.private else []),
+                *(["mortal"] if self.mortal else []),
             ],
             cwd=ROOT,
             stdout=subprocess.PIPE,
@@ -121,7 +125,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[Served]:
     """For a test that kills the server, or that counts all sessions."""
-    served = Served(f"sqlite:///{tmp_path}/segue.db")
+    served = Served(f"sqlite:///{tmp_path}/segue.db", mortal=True)
     served.start()
     yield served
     served.end()
@@ -147,23 +151,62 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Shared by the tests that need nothing special. A window costs as much as loading the page does: an
+    empty tab keeps this one open."""
+    context = browser.new_context(timezone_id=TIMEZONE)
+    context.set_default_timeout(PATIENCE_MS)
+    context.new_page()
+    yield context
+    context.close()
+
+
+def clear(profile: BrowserContext) -> None:
+    """Close the tabs of a test, and delete everything that they stored."""
+    empty, *others = profile.pages
+    for page in others:
+        page.close()
+    profile.new_cdp_session(empty).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    profile.clear_cookies()
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a page in a new context. An error in the page fails the test."""
+def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..., Page]]:
+    """Opens a page in the shared profile; a second one in a profile of its own, as another person would. So
+    does `alone=True`, for a test that changes the profile, and any option of a context. An error in the page
+    fails the test."""
     contexts: list[BrowserContext] = []
     errors: list[str] = []
+    used = False
 
     def note(message: ConsoleMessage) -> None:
         if "Content Security" in message.text:
             errors.append(message.text)
 
-    def opened(url: str, *, context: Any = None, **options: Any) -> Page:
+    def own_profile(options: dict[str, Any]) -> BrowserContext:
+        contexts.append(browser.new_context(**{"timezone_id": TIMEZONE, **options}))
+        contexts[-1].set_default_timeout(PATIENCE_MS)
+        return contexts[-1]
+
+    def opened(
+        url: str,
+        *,
+        context: Any = None,
+        alone: bool = False,
+        viewport: Any = DESKTOP,
+        color_scheme: Any = None,
+        reduced_motion: Any = None,
+        **options: Any,
+    ) -> Page:
+        nonlocal used
         if context is None:
-            options = {"viewport": {"width": 1360, "height": 860}, "timezone_id": "Europe/Berlin", **options}
-            context = browser.new_context(**options)
-            context.set_default_timeout(PATIENCE_MS)
-            contexts.append(context)
+            alone = alone or used or bool(options)
+            used = True
+            context = own_profile({"viewport": viewport, **options}) if alone else profile
         page: Page = context.new_page()
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", note)
         page.goto(url)
@@ -172,6 +215,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     yield opened
     for context in contexts:
         context.close()
+    clear(profile)
     assert errors == []
 
 

@@ -1,11 +1,11 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline] [private]
+    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline] [private] [mortal]
 
 With `offline` the agent is the one that `segue serve` has without a model. With `private` the server may call
-this machine, where doubles of services are.
-It listens and runs as `segue serve` does. Its leases are short, so that the work of a killed server is
-reclaimed within a second.
+this machine, where doubles of services are. With `mortal` its leases are short, so that the work of a killed
+server is soon reclaimed; on a busy machine, a server with short leases loses some without being killed.
+It listens and runs as `segue serve` does.
 """
 
 import asyncio
@@ -202,14 +202,14 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int, prefix: str, offline: bool, private: bool) -> None:
+async def serve(url: str, port: int, prefix: str, offline: bool, private: bool, mortal: bool) -> None:
     data = Path(urlsplit(url).path).parent
     configuration = Configuration.load(
         env={"HOME": "/nonexistent"}, database=url, data=data, fetch_private=private
     )
     settings = Settings(
         user_runners=20,
-        lease_seconds=15 if offline else 0.9,
+        lease_seconds=3 if mortal else 15,
         shutdown_grace_seconds=1,
         least_interval_seconds=1,
         timezone="Europe/Berlin",
@@ -228,5 +228,5 @@ async def serve(url: str, port: int, prefix: str, offline: bool, private: bool) 
 
 
 if __name__ == "__main__":
-    given = sys.argv[4:]
-    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], "offline" in given, "private" in given))
+    options = (option in sys.argv[4:] for option in ("offline", "private", "mortal"))
+    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], *options))

@@ -219,7 +219,7 @@ def test_axe_finds_nothing_in_a_running_turn_and_its_queue(
 def test_axe_finds_nothing_when_the_server_fails(
     server: Served, open_page: Open, axe: str, full: str, scheme: str
 ) -> None:
-    page = open_page("about:blank", color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    page = open_page("about:blank", alone=True, color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
     problem = {"detail": "The database is being repaired.", "status": 503}
     page.route("**/log?*", lambda route: route.fulfill(status=503, json=problem))
     page.goto(server.at(full))

@@ -173,7 +173,7 @@ def test_a_failure_and_an_empty_answer_are_one_line_each(server: Served, open_pa
 def test_days_are_separated(server: Served, open_page: Open) -> None:
     key = server.session("websocket:days")
     server.say(key, "hello")
-    page = open_page(server.at(key))
+    page = open_page(server.at(key), alone=True)
     expect(page.locator(".day")).to_have_text(["Today"])
     later = page.context.new_page()
     later.clock.install(time="2031-03-04T12:00:00Z")

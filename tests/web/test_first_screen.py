@@ -15,7 +15,7 @@ def test_the_conversation_does_not_wait_for_the_later_scripts(server: Served, op
     """Issue 8: the conversation is shown as soon as its own scripts are loaded."""
     key = server.session("websocket:first", title="First")
     server.say(key, "hello")
-    page = open_page("about:blank")
+    page = open_page("about:blank", alone=True)
     page.route("**/later.js", lambda route: None)
     page.goto(server.at(key))
     expect(page.locator("segue-turn .text")).to_have_text("You said: hello")
@@ -26,7 +26,7 @@ def test_the_conversation_does_not_wait_for_the_later_scripts(server: Served, op
 def test_neither_scripts_nor_the_conversation_are_requested_twice(server: Served, open_page: Open) -> None:
     key = server.session("websocket:once", title="Once")
     server.say(key, "hello")
-    page = open_page("about:blank")
+    page = open_page("about:blank", alone=True)
     requests: Counter[str] = Counter()
 
     def note(request: Request) -> None:
@@ -46,7 +46,7 @@ def test_neither_scripts_nor_the_conversation_are_requested_twice(server: Served
 def test_a_page_that_lost_a_script_reloads_when_the_network_is_back(server: Served, open_page: Open) -> None:
     key = server.session("websocket:half", title="Half a page")
     server.say(key, "hello")
-    page = open_page("about:blank")
+    page = open_page("about:blank", alone=True)
     lost: list[str] = []
 
     def lose(route: Route) -> None:

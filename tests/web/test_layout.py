@@ -31,7 +31,7 @@ def full(server: Served) -> str:
 
 @pytest.mark.parametrize("width", [390, 1440, 1920])
 def test_loading_shifts_nothing(server: Served, open_page: Open, full: str, width: int) -> None:
-    page = open_page("about:blank", viewport={"width": width, "height": 900})
+    page = open_page("about:blank", alone=True, viewport={"width": width, "height": 900})
     page.add_init_script(f"({SHIFTS})()")
     page.goto(server.at(full))
     expect(page.locator("segue-ghost")).to_have_count(1)
@@ -108,7 +108,7 @@ def test_sheets_have_an_edge_in_the_dark(server: Served, open_page: Open, full: 
 
 
 def test_a_first_visit_has_no_error_in_the_console(server: Served, open_page: Open) -> None:
-    page = open_page("about:blank")
+    page = open_page("about:blank", alone=True)
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.goto(server.url)

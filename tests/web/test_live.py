@@ -54,6 +54,7 @@ def test_a_server_killed_during_an_answer_loses_and_doubles_nothing(
     expect(page.locator("segue-turn")).to_have_count(2)
     first, second = page.locator("segue-turn").first, page.locator("segue-turn").last
     expect(second.locator(".text")).to_have_text("You said: still here?")
+    expect(first.locator(".text")).to_contain_text("w59")
     said = re.findall(r"\bw\d+", first.locator(".text").inner_text())
     assert said == [f"w{number}" for number in range(60)]
     expect(page.locator("segue-queue .row")).to_have_count(0)
@@ -63,7 +64,7 @@ def test_a_message_written_offline_is_sent_once_when_the_network_is_back(
     server: Served, open_page: Open
 ) -> None:
     key = server.session("websocket:offline")
-    page = open_page(server.at(key))
+    page = open_page(server.at(key), alone=True)
     expect(page.locator("segue-empty")).to_be_visible()
     page.context.set_offline(True)
     expect(page.get_by_text("Reconnecting…")).to_be_visible()

@@ -92,7 +92,7 @@ def test_an_operator_sees_whose_a_chat_is(address: str, open_page: Open) -> None
 
 
 def test_the_socket_does_not_reconnect_while_a_login_is_needed(address: str, open_page: Open) -> None:
-    page = open_page("about:blank")
+    page = open_page("about:blank", alone=True)
     page.clock.install()
     page.goto(address)
     field = page.get_by_label("Your key for this server")
