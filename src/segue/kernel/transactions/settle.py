@@ -242,9 +242,8 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
             withdrawn += closures is not None
             events += closures or ()
     if withdrawn:
-        queued = yield queries.turns.queued_in, {"session_id": lane.session.id}
-        waits = [rows.turn(row) for row in queued]
-        events.append(queue_update(lane.session, waits, now, chat_id=turn.chat_id))
+        left = yield queries.turns.waiting_in, {"session_id": lane.session.id}
+        events.append(queue_update(lane.session, left, now, chat_id=turn.chat_id))
     return events
 
 
