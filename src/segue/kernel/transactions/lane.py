@@ -188,8 +188,8 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
         },
     )
     turn = QueuedTurn(turn_id=admission.turn_id, session_id=session.id)
-    # If a user already waits in the lane, the users' runner may lease it for a scheduled turn.
-    wake = _USER if pool is Pool.USER else _ANY_RUNNER
+    # In a busy lane a user may wait, and then the users' runner may lease it for a scheduled turn.
+    wake = _USER if pool is Pool.USER else _ANY_RUNNER if session.busy else _SCHEDULE
     if not made:  # a retry after a commit whose answer was lost: it is queued already
         return Result(value=turn, wake=wake)
     events: list[Event] = []
