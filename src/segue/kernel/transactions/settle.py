@@ -161,7 +161,7 @@ def _end(
     # That a job was paused is a failure, which does not wait.
     outcome = ending.outcome if paused is None else Outcome.ERROR
     put = yield from put_answer(outbox, route, turn, shown, now, outcome=outcome, parts=ending.parts)
-    return replace(end, events=[*end.events, *put.events], wake=end.wake | put.wake)
+    return replace(end, events=[*end.events, *put.events], wake=end.wake | put.wake) if put.wake else end
 
 
 def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
