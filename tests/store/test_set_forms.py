@@ -142,7 +142,7 @@ EXECUTIONS: dict[str, list[Params]] = {
         {"id": "turn-7", "session_id": "session-7", **TURN},
         {"id": "new 1", "session_id": "session-1", **TURN, "metadata": "{}"},
     ],
-    "turns.queued_in": [
+    "turns.waiting_in": [
         {"session_id": "session-8"},
         {"session_id": "session-2"},
         {"session_id": "session-4"},

@@ -82,8 +82,8 @@ def put_answer(
 def _tell_held(session_id: str, now: int) -> Transaction[Sequence[Event]]:
     """Tell the clients of a session how many answers wait."""
     session = yield from session_log.lock_session(session_id)
-    queued = yield queries.turns.queued_in, {"session_id": session.id}
-    update = queue_update(session, [rows.turn(row) for row in queued], now)
+    waiting = yield queries.turns.waiting_in, {"session_id": session.id}
+    update = queue_update(session, waiting, now)
     return (yield from session_log.append_events(session, [update], now))
 
 

@@ -26,7 +26,7 @@ from segue.kernel.transactions.unified import Address, Route
 from segue.model.cost.budget import Estimate
 from segue.model.files import File
 from segue.model.prompts import PromptFacts
-from segue.model.records import Event, Session, Source, Turn, merged
+from segue.model.records import Event, Session, Source, merged
 from segue.model.states import Outcome, WhenBusy
 from segue.record import record
 from segue.store import queries
@@ -188,16 +188,16 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
         },
     )
     turn = QueuedTurn(turn_id=admission.turn_id, session_id=session.id)
-    # If a user already waits in the lane, the users' runner may lease it for a scheduled turn.
-    wake = _USER if pool is Pool.USER else _ANY_RUNNER
+    # In a busy lane a user may wait, and then the users' runner may lease it for a scheduled turn.
+    wake = _USER if pool is Pool.USER else _ANY_RUNNER if session.busy else _SCHEDULE
     if not made:  # a retry after a commit whose answer was lost: it is queued already
         return Result(value=turn, wake=wake)
     events: list[Event] = []
     if behind:
-        queued = yield queries.turns.queued_in, {"session_id": session.id}
-        update = queue_update(session, [rows.turn(row) for row in queued], now, chat_id=route.chat_id)
+        waiting = yield queries.turns.waiting_in, {"session_id": session.id}
+        update = queue_update(session, waiting, now, chat_id=route.chat_id)
         events = yield from session_log.append_turn_events([update])
-        ahead = [row["id"] for row in queued].index(admission.turn_id) + (session.holder is not None)
+        ahead = [row["id"] for row in waiting].index(admission.turn_id) + (session.holder is not None)
         turn = replace(turn, position=ahead)
     yield (
         queries.sessions.enqueue,
@@ -252,8 +252,8 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
 
 def queue_changed(session: Session, closures: Sequence[Event], now: int) -> Transaction[Result[None]]:
     """Refresh the lane of a locked session after turns were withdrawn, and append their closures."""
-    queued = yield queries.turns.queued_in, {"session_id": session.id}
-    update = queue_update(session, [rows.turn(row) for row in queued], now)
+    waiting = yield queries.turns.waiting_in, {"session_id": session.id}
+    update = queue_update(session, waiting, now)
     events = session_log.numbered((*closures, update), session.last_seq)
     written = yield from session_log.append_turn_events(events)
     grown = yield from session_log.growth(session.id, session_log.totals_of(session), events, now)
@@ -282,16 +282,14 @@ def stop_turn(turn_id: str, reason: str, now: int) -> Transaction[Result[bool]]:
     return Result(value=bool(stopping), wake=frozenset({Name.KEEPER}))
 
 
-def queue_update(session: Session, queued: Sequence[Turn], now: int, *, chat_id: str | None = None) -> Event:
+def queue_update(session: Session, waiting: Rows, now: int, *, chat_id: str | None = None) -> Event:
     """The event that says which turns wait. `chat_id`: the chat through which the change came."""
-    waiting = [
-        {
-            "turn_id": turn.id,
-            "content": turn.content[:200],
-            "label": turn.source.label if turn.source else None,
-        }
-        for turn in queued[:20]
-    ]
+    shown = []
+    for row in waiting[:20]:
+        source = rows.source_of(row["source"])
+        shown.append(
+            {"turn_id": row["id"], "content": row["content"], "label": source.label if source else None}
+        )
     return Event(
         session_id=session.id,
         seq=session.last_seq + 1,
@@ -299,7 +297,7 @@ def queue_update(session: Session, queued: Sequence[Turn], now: int, *, chat_id:
         at=now,
         via_id=chat_id,
         # What waits to be sent is counted in the chat, and not known here for a common session.
-        body={"queued": len(queued), "waiting": waiting} | ({} if chat_id else {"held": session.held}),
+        body={"queued": len(waiting), "waiting": shown} | ({} if chat_id else {"held": session.held}),
     )
 
 

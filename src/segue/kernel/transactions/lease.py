@@ -155,22 +155,33 @@ def _start(
     delayed = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
     withdrawn = yield from _withdraw_unwanted(sessions, turns, terms.holder, now)
     without_room = models.put_off(sessions, turns) if models is not None else {}
-    held = [
-        _held(session, states[session.id], turns[session.id], terms.holder, now)
-        for session in sessions
-        if session.id in turns
-    ]
-    opened = yield from session_log.append_turn_events([lane.opened for lane in held])
-    yield from mark_replaced([lane.turn for lane in held])
+    opened = {s.id: _opened(s, turns[s.id], now) for s in sessions if s.id in turns}
     events_of: dict[str | None, list[Event]] = defaultdict(list)
-    for event in opened:
+    for event in (yield from session_log.append_turn_events([*opened.values()])):
         events_of[event.turn_id].append(event)
+    yield from mark_replaced([*turns.values()])
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
-    for index, one in enumerate(held):
-        updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
-        held[index] = replace(one, events=(*events_of[one.turn.id], *updates))
-        if one.session.waiting_until is not None:
-            yield from _end_waiting(one, one.session.waiting_until)
+    held: list[HeldLane] = []
+    for session in (session for session in sessions if session.id in turns):
+        turn, state = turns[session.id], states[session.id]
+        events = events_of[turn.id]
+        if session.id in emptied:
+            events += yield from _empty_queue(session, turn, now)
+        resumed = state.question if state.is_answered_by(turn, session, now) else None
+        if session.waiting_until is not None:
+            yield from _end_waiting(turn, session.waiting_until, answered=resumed is not None)
+        held.append(
+            HeldLane(
+                session=session,
+                turn=turn,
+                holder=terms.holder,
+                fence=session.fence,
+                opened=opened[session.id],
+                saved=state.saved,
+                resumed=resumed,
+                events=events,
+            )
+        )
     for session in sessions:
         if session.id in turns or session.id in withdrawn:
             continue
@@ -201,27 +212,28 @@ def _withdraw_unwanted(
     return withdrawn
 
 
-def _empty_queue(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
+def _empty_queue(session: Session, turn: Turn, now: int) -> Transaction[Sequence[Event]]:
     """Tell the session that the last of its waiting turns has started."""
-    update = queue_update(held.session, (), now, chat_id=held.turn.chat_id)
+    update = queue_update(session, (), now, chat_id=turn.chat_id)
     events = yield from session_log.append_turn_events([update])
-    yield queries.sessions.number_events, {"id": held.session.id, "events": 1}
+    yield queries.sessions.number_events, {"id": session.id, "events": 1}
     return events
 
 
-def _end_waiting(held: HeldLane, until: int) -> Transaction[None]:
+def _end_waiting(turn: Turn, until: int, *, answered: bool) -> Transaction[None]:
     """A turn starts: the user's, which is the answer, or a scheduled one after the time for it has passed."""
-    session_id = held.session.id
+    session_id = turn.session_id
     yield queries.sessions.wait, {"id": session_id, "until": None}
     yield queries.turns.let_go, {"session_id": session_id, "until": until}
-    if held.resumed is None:
+    if not answered:
         yield queries.agent_states.forget, {"session_id": session_id}
         return
-    yield queries.agent_states.answer, {"session_id": session_id, "turn_id": held.turn.id}
-    yield queries.turns.put_first, {"id": held.turn.id}
+    yield queries.agent_states.answer, {"session_id": session_id, "turn_id": turn.id}
+    yield queries.turns.put_first, {"id": turn.id}
 
 
-def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int) -> HeldLane:
+def _opened(session: Session, turn: Turn, now: int) -> Event:
+    """The `stream_start` of a turn."""
     first = turn.attempt == 1 and turn.call is None
     body: dict[str, Any] = {"attempt": turn.attempt}
     if prompt := turn.rendered():
@@ -230,7 +242,7 @@ def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int
         body |= parts_body(turn.parts)
     if turn.replaces is not None:
         body["replaces"] = turn.replaces
-    opened = Event(
+    return Event(
         session_id=session.id,
         seq=session.last_seq,
         type="stream_start",
@@ -242,15 +254,6 @@ def _held(session: Session, state: AgentState, turn: Turn, holder: str, now: int
         content=turn.content if first else None,
         source=turn.source,
         body=body,
-    )
-    return HeldLane(
-        session=session,
-        turn=turn,
-        holder=holder,
-        fence=session.fence,
-        opened=opened,
-        saved=state.saved,
-        resumed=state.question if state.is_answered_by(turn, session, now) else None,
     )
 
 

@@ -6,7 +6,6 @@ Invariants
   - an event of a turn is in the log of the session it runs in, and in unified mode also in the chat's
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -155,34 +154,26 @@ def _copy(events: Sequence[Event], chat_id: str) -> Transaction[Sequence[Event]]
 def _insert(events: Sequence[Event]) -> Transaction[None]:
     """Store events. A message counts as activity of its session, by which sessions are listed and indexed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
-    news = Counter(event.session_id for event in events if is_news(event))
-    for session_id, at in _last_active(events).items():
-        said = [
-            event.at for event in events if event.session_id == session_id and event.role and event.source
-        ]
-        yield (
-            queries.activity.logged,
-            {
-                "session_id": session_id,
-                "now": at,
-                "news": news[session_id],
-                "job_said_at": max(said, default=0),
-            },
-        )
+    for session_id, said in _said(events).items():
+        yield queries.activity.logged, {"session_id": session_id, **said}
 
 
-def _last_active(events: Sequence[Event]) -> dict[str, int]:
-    """When the last message of each session was said; 0 if a turn ended without one.
+def _said(events: Sequence[Event]) -> dict[str, dict[str, int]]:
+    """By session: when its last message was said, 0 if a turn ended without one; its news; when a job spoke.
 
     The start of a turn does not count: a user's message counted when it arrived, and the turn's end counts.
     """
-    active: dict[str, int] = {}
+    said: dict[str, dict[str, int]] = {}
     for event in events:
-        if event.role and event.type != "stream_start":
-            active[event.session_id] = event.at
-        elif event.type == "stream_end":
-            active.setdefault(event.session_id, 0)
-    return active
+        if event.type == "stream_start" or not (event.role or event.type == "stream_end"):
+            continue
+        counts = said.setdefault(event.session_id, {"now": 0, "news": 0, "job_said_at": 0})
+        if event.role:
+            counts["now"] = event.at
+            counts["news"] += is_news(event)
+            if event.source:
+                counts["job_said_at"] = max(counts["job_said_at"], event.at)
+    return said
 
 
 def totals_of(session: Session) -> SessionTotals:

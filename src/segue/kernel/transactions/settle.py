@@ -161,7 +161,7 @@ def _end(
     # That a job was paused is a failure, which does not wait.
     outcome = ending.outcome if paused is None else Outcome.ERROR
     put = yield from put_answer(outbox, route, turn, shown, now, outcome=outcome, parts=ending.parts)
-    return replace(end, events=[*end.events, *put.events], wake=end.wake | put.wake)
+    return replace(end, events=[*end.events, *put.events], wake=end.wake | put.wake) if put.wake else end
 
 
 def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
@@ -242,9 +242,8 @@ def _coalesce(lane: _Lane, turn: Turn, source: Source, now: int) -> Transaction[
             withdrawn += closures is not None
             events += closures or ()
     if withdrawn:
-        queued = yield queries.turns.queued_in, {"session_id": lane.session.id}
-        waits = [rows.turn(row) for row in queued]
-        events.append(queue_update(lane.session, waits, now, chat_id=turn.chat_id))
+        left = yield queries.turns.waiting_in, {"session_id": lane.session.id}
+        events.append(queue_update(lane.session, left, now, chat_id=turn.chat_id))
     return events
 
 

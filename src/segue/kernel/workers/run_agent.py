@@ -194,7 +194,7 @@ async def run_agent(context: WorkerContext, running: RunningTurn) -> Closure:
             text = running.text if running.text.strip() else text_of(output.files)
             answered = closure.answered(text, running.usage)
             ending = await _evaluate(context, running, turn, answered, tools_called=output.tools_called)
-        if ending.reply is not None and not ending.quiet:
+        if output.files and ending.reply is not None and not ending.quiet:
             ending = replace(ending, parts=output.files)
         saved = json_text(turn.saved, "turn.saved") if turn.saved else "{}"
         return ending if saved == running.held.saved else replace(ending, saved=saved)

@@ -252,12 +252,19 @@ FROM turns
 WHERE session_id = :session_id AND state = 'queued'
 ORDER BY rank, id;
 
--- name: queued_in_many
+-- name: waiting_in
+-- Of the queued turns, only what the session is told about them.
+SELECT id, SUBSTR(content, 1, 200) AS content, source
+FROM turns
+WHERE session_id = :session_id AND state = 'queued'
+ORDER BY rank, id;
+
+-- name: waiting_in_many
 /*pg
-SELECT /*columns turn*/, execution
+SELECT id, content, source, execution
 FROM unnest(CAST(:session_id AS TEXT[])) WITH ORDINALITY AS given (lane, execution)
 CROSS JOIN LATERAL (
-    SELECT /*columns turn*/
+    SELECT id, SUBSTR(content, 1, 200) AS content, source
     FROM turns
     WHERE session_id = lane AND state = 'queued'
     ORDER BY rank, id

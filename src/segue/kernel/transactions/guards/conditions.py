@@ -107,8 +107,8 @@ def withdraw(
     withdrawn: Params = {"id": turn.id, "fence": session.fence, "reason": reason, "now": now}
     yield queries.turns.withdraw_started, withdrawn
     yield from budgets.release(replace(turn, attempt=0))  # it has used nothing
-    queued = yield queries.turns.queued_in, {"session_id": session.id}
-    update = queue_update(session, [rows.turn(row) for row in queued], now, chat_id=turn.chat_id)
+    waiting = yield queries.turns.waiting_in, {"session_id": session.id}
+    update = queue_update(session, waiting, now, chat_id=turn.chat_id)
     events = yield from session_log.append_turn_events([replace(update, seq=session.last_seq)])
     lane: Params = {"id": session.id, "holder": holder, "fence": session.fence, **session_log.NOTHING}
     end = freed((yield queries.sessions.release, lane), events)

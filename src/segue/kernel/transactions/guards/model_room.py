@@ -61,9 +61,11 @@ class ModelRoom:
 
     def put_off(self, sessions: Sequence[Session], turns: dict[str, Turn]) -> Mapping[str, ModelWait]:
         """Take room for the turns, by session. Removes and returns those whose model has none."""
-        accounts = {session.id: session.owner.account for session in sessions}
         self.account = sessions[-1].owner.account
         waits: dict[str, ModelWait] = {}
+        if not self.free:
+            return waits
+        accounts = {session.id: session.owner.account for session in sessions}
         for turn in sorted(turns.values(), key=lambda turn: (turn.not_before, turn.id)):
             asked = self._models(turn) & self.free.keys()
             full = [model for model in asked if self.free[model] == 0]
