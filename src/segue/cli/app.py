@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from segue.cli.commands import channels, days, db, jobs, memories, messages, recalls, runs, sessions
+from segue.cli.commands.calendar import calendar, import_calendar
 from segue.cli.commands.chat import chat
 from segue.cli.commands.doctor import doctor
 from segue.cli.commands.import_conversations import import_conversations
@@ -37,6 +38,8 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(memories.app, name="memories")
 app.command("import")(import_)
 sessions.app.command("import")(import_conversations)
+sessions.app.command("calendar")(calendar)
+sessions.app.command("import-calendar")(import_calendar)
 app.command()(doctor)
 app.add_typer(db.app, name="db")
 
