@@ -28,8 +28,8 @@ async def keyed(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def shared(http: httpx2.AsyncClient, path: str = PATH, **options: dict[str, str]) -> str:
-    answer = await http.post(path, **options)
+async def shared(http: httpx2.AsyncClient, path: str = PATH, headers: dict[str, str] | None = None) -> str:
+    answer = await http.post(path, headers=headers)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["url"])
 

@@ -144,7 +144,7 @@ async def import_calendar(
     responses={
         200: {"description": "What is coming in a session (RFC 5545).", "content": {"text/calendar": {}}},
         304: {"description": "It is as it was."},
-        **responses(404),
+        **responses(404, 422),
     },
 )
 async def read_calendar(

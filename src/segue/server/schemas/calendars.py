@@ -61,7 +61,7 @@ class DaySetDetailsOut(DaySetOut):
 
 class CalendarAddressOut(BaseModel):
     url: str = Field(
-        description="For a calendar program. It is shown once; with it, anybody reads the calendar.",
+        description="For a calendar program. It is shown once, and needs no key: keep it secret.",
         examples=["https://segue.example.org/calendar/w9dT….ics"],
     )
 
