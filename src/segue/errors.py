@@ -11,6 +11,7 @@ SegueError
 │   │   └── UnknownDays  a set of working days that does not exist
 │   ├── BadDays          a set of working days: its name or its calendar file
 │   │   └── NeverWorks   a set without a working day in the next year
+│   ├── BadCalendar      a calendar file whose events cannot be read
 │   ├── UnknownModel     a model that no setting names
 │   ├── BadPolicy        a policy
 │   │   └── NotHere      a condition on a job that is not one of the same session
@@ -118,6 +119,12 @@ class NeverWorks(BadDays):
     """A set of working days that has none in the next year."""
 
     code = "never"
+
+
+class BadCalendar(Invalid):
+    """A calendar file whose events cannot be read as jobs."""
+
+    code = "bad_calendar"
 
 
 class UnknownModel(Invalid):

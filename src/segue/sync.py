@@ -12,6 +12,7 @@ the same.
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
+from segue.kernel.api.calendar.calendar import CalendarApi
 from segue.kernel.api.days import DaysApi
 from segue.kernel.api.files import FilesApi
 from segue.kernel.api.guests import GuestsApi
@@ -108,6 +109,15 @@ class BlockingDays(BlockingPart[DaysApi]):
     applied = BlockingCall(DaysApi.applied)
 
 
+class BlockingCalendar(BlockingPart[CalendarApi]):
+    share = BlockingCall(CalendarApi.share)
+    shared_at = BlockingCall(CalendarApi.shared_at)
+    revoke = BlockingCall(CalendarApi.revoke)
+    read = BlockingCall(CalendarApi.read)
+    export = BlockingCall(CalendarApi.export)
+    import_events = BlockingCall(CalendarApi.import_events)
+
+
 class BlockingRuns(BlockingPart[RunsApi]):
     get = BlockingCall(RunsApi.get)
     list = BlockingCall(RunsApi.list)
@@ -202,6 +212,7 @@ class Kernel(BlockingPart[AsyncKernel]):
         self.log = BlockingLog(loop, lambda: kernel.log)
         self.jobs = BlockingJobs(loop, lambda: kernel.jobs)
         self.days = BlockingDays(loop, lambda: kernel.days)
+        self.calendar = BlockingCalendar(loop, lambda: kernel.calendar)
         self.runs = BlockingRuns(loop, lambda: kernel.runs)
         self.recalls = BlockingRecalls(loop, lambda: kernel.recalls)
         self.scheduled_messages = BlockingScheduledMessages(loop, lambda: kernel.scheduled_messages)

@@ -99,6 +99,7 @@ def test_a_traceback_is_complete_and_has_no_local_variables(format: str) -> None
         ("?api_key=abc123def&page=2", "abc123def", "page=2"),
         ("no answer from postgresql://ann:p@ss/word@db:5432/x", "p@ss/word", "postgresql://ann:"),
         ("Cookie: segue=abc123def", "abc123def", "Cookie"),
+        ("GET /a/calendar/k3-Tq_x9Zw0aB.ics 200", "k3-Tq_x9Zw0aB", "/a/calendar/"),
     ],
 )
 def test_a_secret_is_hidden(format: str, words: str, hidden: str, kept: str) -> None:

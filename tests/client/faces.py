@@ -96,6 +96,7 @@ class PlainHttp:
         self.recalls, self.memory = _Part(self, "recall"), _Part(self, "memory")
         self.scheduled_messages, self.health = _Part(self, "scheduled_message"), _Part(self, "health")
         self.files, self.days, self.guests = _Part(self, "file"), _Part(self, "day"), _Part(self, "guest")
+        self.calendar = _Part(self, "calendar")
         self.receive, self.wait = self.turns.receive, self.turns.wait
         self.schedule, self.messages = self.jobs.add, self.log.messages
         self.ask, self.follow = self.turn_ask, self.log_follow
@@ -282,6 +283,23 @@ class PlainHttp:
 
     async def day_list(self) -> Any:
         return named((await self.request("GET", "/days"))["days"])
+
+    async def calendar_share(self, key: str) -> Any:
+        return (await self.request("POST", f"/sessions/{quote(key)}/calendar"))["url"]
+
+    async def calendar_shared_at(self, key: str) -> Any:
+        shared = named((await self.request("GET", f"/sessions/{quote(key)}/calendar"))["calendar"])
+        return shared and shared.created_at
+
+    async def calendar_revoke(self, key: str) -> None:
+        await self.request("DELETE", f"/sessions/{quote(key)}/calendar")
+
+    async def calendar_import_events(self, key: str, ics: str, *, make: bool = False) -> Any:
+        path = f"/sessions/{quote(key)}/calendar/import"
+        answer = await self._http.post(path, content=ics.encode(), params={"make": make})
+        data = answer.json()
+        left_out = [SimpleNamespace(title=each["summary"], **each) for each in data["skipped"]]
+        return SimpleNamespace(made=data["made"], jobs=named(data["jobs"]), left_out=left_out)
 
     async def guest_bind(self, channel: str, sender: str, *, user: str) -> Any:
         return named(await self.request("PATCH", f"/guests/{channel}/{quote(sender)}", {"user": user}))

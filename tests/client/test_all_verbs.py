@@ -18,6 +18,7 @@ IN_THE_PROCESS_ONLY = {
     "files": {"most_bytes", "of_message"},
     "jobs": {"load", "is_taken", "pending", "protected", "is_listed_in", "unmet"},
     "days": {"applied", "of_session"},
+    "calendar": {"export", "read"},
     "runs": set(),
     "recalls": set(),
     "scheduled_messages": set(),

@@ -279,6 +279,21 @@ async def test_a_set_of_days_is_imported_read_and_deleted(face: Any) -> None:
     assert "school" not in [each.name for each in await face.days.list()]
 
 
+async def test_a_calendar_is_shared_and_revoked_and_events_are_imported(face: Any) -> None:
+    await face.sessions.open(KEY)
+    assert await face.calendar.shared_at(KEY) is None
+    address = await face.calendar.share(KEY)
+    assert isinstance(face, Kernel) or address.endswith(".ics")
+    assert await face.calendar.shared_at(KEY) > 0
+    await face.calendar.revoke(KEY)
+    assert await face.calendar.shared_at(KEY) is None
+    dentist = WINTER.replace("DTSTART;VALUE=DATE:20901221", "DTSTART:20901221T090000Z")
+    assert (await face.calendar.import_events(KEY, WINTER)).left_out[0].title == "Winter holidays"
+    assert not (await face.calendar.import_events(KEY, dentist)).made
+    made = await face.calendar.import_events(KEY, dentist, make=True)
+    assert [job.id for job in made.jobs] == [job.id for job in await face.jobs.list(KEY)]
+
+
 async def test_a_guest_is_bound_allowed_listed_and_removed(face: Any) -> None:
     bound = await face.guests.bind("matrix", "@ana/work:example.org", user="ana")
     assert (bound.user, bound.allowed) == ("ana", False)

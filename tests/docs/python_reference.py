@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import segue
 from segue import Kernel
+from segue.kernel.api.calendar.calendar import CalendarApi
 from segue.kernel.api.context import OPERATOR
 from segue.kernel.api.days import DaysApi
 from segue.kernel.api.files import FilesApi
@@ -76,6 +77,7 @@ PARTS: dict[str, type] = {
     "turns": TurnsApi,
     "jobs": JobsApi,
     "days": DaysApi,
+    "calendar": CalendarApi,
     "runs": RunsApi,
     "files": FilesApi,
     "recalls": RecallsApi,

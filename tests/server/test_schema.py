@@ -23,12 +23,13 @@ FOLLOWING = "/sessions/{key}/events"
 FOREIGN = (
     "post /webhooks/telegram",
     "post /sessions/{key}/files",
+    "post /sessions/{key}/calendar/import",
     "post /v1/",
     "post /agui",
     "post /ui",
     "post /langgraph/",
 )
-"""Bodies that other specifications describe, and a file."""
+"""Bodies that other specifications describe, and files."""
 
 WIRES = "^/(v1|agui|ui|langgraph)(/|$)"
 """Their errors have shapes of their own, and a failed turn is a 5xx; `tests/wires` has their bad input."""

@@ -55,6 +55,11 @@ SEEDS = [
     FROM numbers
     """,
     """
+    INSERT INTO calendars (session_id, token_hash, created_at)
+    SELECT 'session-' || n, 'hash-' || n, n
+    FROM numbers
+    """,
+    """
     INSERT INTO replaced_turns (turn_id, replaced_by, session_id)
     SELECT 'turn-' || n, 'turn-' || (n + 1), 'session-' || n
     FROM numbers

@@ -15,6 +15,7 @@ ENVIRONMENT = {"SOME_API_KEY": "hunter2hunter2", "HOME": "/home/ann"}
         ("sk-proj-12345678 was refused", "… was refused"),
         ("postgresql://ann:secret@db/segue", "postgresql://…@db/segue"),
         ("GET /?api_key=abc&token=def&page=2", "GET /?api_key=…&token=…&page=2"),
+        ("GET /a/calendar/k3-Tq_x9Zw0aB.ics failed", "GET /a/calendar/….ics failed"),
         ("no such file: /home/ann", "no such file: /home/ann"),
     ],
 )

@@ -186,3 +186,12 @@ def test_a_month_of_slots_is_the_same_one_by_one_and_counted() -> None:
     assert trigger.count_between(after, until) == len(walk())
     assert trigger.latest_at_or_before(until, after) == walk()[-1]
     assert list(islice(walk(), 1)) == [trigger.first(after)]
+
+
+def test_the_end_of_a_count_is_looked_for_in_a_hundred_years_of_days() -> None:
+    rare = "FREQ=DAILY;BYMONTHDAY=31;BYDAY=MO;COUNT={}"
+    later, end = datetime(2300, 1, 1), datetime(2400, 1, 1)  # noqa: DTZ001
+    assert Recurrence(rare.format(50), START).first(later, end) is None
+    assert Recurrence(rare.format(10_000), START).first(later, end) is not None
+    # Without the limit, the last Monday of 200 would be found, 200 years later.
+    assert Recurrence(rare.format(200), START).first(later, end) is not None

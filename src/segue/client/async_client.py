@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from segue.client.calendar import ClientCalendar
 from segue.client.days import ClientDays
 from segue.client.files import ClientFiles
 from segue.client.guests import ClientGuests
@@ -21,12 +22,12 @@ class AsyncClient:
     server; without keys a server admits its own machine only. `user`: with a key of the role admin, the user
     of the account that the calls are made for. `timeout`: how many seconds a response may take.
 
-    The parts are `sessions`, `turns`, `replies`, `log`, `files`, `jobs`, `days`, `runs`, `recalls`,
-    `scheduled_messages`, `memory`, `guests` and `health`, the shortcuts `receive`, `wait`, `ask`, `schedule`,
-    `messages` and `follow`. A method takes the arguments of the kernel's method, except `owner=`, which the
-    key decides, and raises its errors; an error has the server's `code`. All methods also raise `NotAllowed`,
-    `WrongServer` and `ServerUnreachable`. One that makes something sends an idempotency key: its own, or the
-    one that is given.
+    The parts are `sessions`, `turns`, `replies`, `log`, `files`, `jobs`, `days`, `calendar`, `runs`,
+    `recalls`, `scheduled_messages`, `memory`, `guests` and `health`, the shortcuts `receive`, `wait`, `ask`,
+    `schedule`, `messages` and `follow`. A method takes the arguments of the kernel's method, except `owner=`,
+    which the key decides, and raises its errors; an error has the server's `code`. All methods also raise
+    `NotAllowed`, `WrongServer` and `ServerUnreachable`. One that makes something sends an idempotency key:
+    its own, or the one that is given.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class AsyncClient:
         self.replies = ClientReplies(transport)
         self.jobs = ClientJobs(transport)
         self.days = ClientDays(transport)
+        self.calendar = ClientCalendar(transport)
         self.runs = ClientRuns(transport)
         self.recalls = ClientRecalls(transport)
         self.scheduled_messages = ClientScheduledMessages(transport)

@@ -10,6 +10,7 @@ itself, so its parameters, its result and its documentation are the same.
 from typing import Self
 
 from segue.client.async_client import AsyncClient
+from segue.client.calendar import ClientCalendar
 from segue.client.days import ClientDays
 from segue.client.files import ClientFiles
 from segue.client.guests import ClientGuests
@@ -94,6 +95,13 @@ class BlockingClientDays(BlockingPart[ClientDays]):
     list = BlockingCall(ClientDays.list)
 
 
+class BlockingClientCalendar(BlockingPart[ClientCalendar]):
+    share = BlockingCall(ClientCalendar.share)
+    shared_at = BlockingCall(ClientCalendar.shared_at)
+    revoke = BlockingCall(ClientCalendar.revoke)
+    import_events = BlockingCall(ClientCalendar.import_events)
+
+
 class BlockingClientRuns(BlockingPart[ClientRuns]):
     get = BlockingCall(ClientRuns.get)
     list = BlockingCall(ClientRuns.list)
@@ -161,6 +169,7 @@ class Client(BlockingPart[AsyncClient]):
         self.files = BlockingClientFiles(loop, lambda: client.files)
         self.jobs = BlockingClientJobs(loop, lambda: client.jobs)
         self.days = BlockingClientDays(loop, lambda: client.days)
+        self.calendar = BlockingClientCalendar(loop, lambda: client.calendar)
         self.runs = BlockingClientRuns(loop, lambda: client.runs)
         self.recalls = BlockingClientRecalls(loop, lambda: client.recalls)
         self.scheduled_messages = BlockingClientScheduledMessages(loop, lambda: client.scheduled_messages)

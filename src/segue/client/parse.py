@@ -24,6 +24,7 @@ from segue.model.states import CallType, DeliveryState, MessageStatus, Outcome, 
 from segue.model.transcript import Message
 from segue.times.clock import to_ms
 from segue.times.days.day_sets import DaySet
+from segue.times.icalendar.timed_events import LeftOut
 from segue.times.trigger import trigger_from_json
 
 JSON: TypeAlias = Mapping[str, Any]
@@ -411,6 +412,22 @@ def context(data: JSON) -> records.RemoteContext:
 def day_set(data: JSON) -> records.RemoteDaySet:
     return records.RemoteDaySet(
         name=data["name"], known_until=date.fromisoformat(data["known_until"]), source=data["source"]
+    )
+
+
+def calendar_address(data: JSON) -> str:
+    return str(data["url"])
+
+
+def calendar_shared_at(data: JSON) -> int | None:
+    return data["calendar"] and ms(data["calendar"]["created_at"])
+
+
+def imported_events(data: JSON) -> records.RemoteImportedEvents:
+    return records.RemoteImportedEvents(
+        jobs=[job(each) for each in data["jobs"]],
+        left_out=[LeftOut(title=each["summary"], reason=each["reason"]) for each in data["skipped"]],
+        made=data["made"],
     )
 
 

@@ -24,6 +24,7 @@ from segue.model.records import Owner, Recall, Source
 from segue.model.states import DeliveryState, MessageStatus, Outcome, TurnState
 from segue.model.transcript import Message
 from segue.record import positional, record
+from segue.times.icalendar.timed_events import LeftOut
 from segue.times.trigger import Trigger
 
 
@@ -174,6 +175,15 @@ class RemoteJob:
     last_error: str | None
     created_at: int
     updated_at: int
+
+
+@record
+class RemoteImportedEvents:
+    """The jobs that an import has made, or would make, and the events that it leaves out."""
+
+    jobs: Sequence[RemoteJob]
+    left_out: Sequence[LeftOut]
+    made: bool
 
 
 @positional

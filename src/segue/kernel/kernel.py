@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from segue.errors import AlreadyOpen, AlreadyRunning, NotOpen
+from segue.kernel.api.calendar.calendar import CalendarApi
 from segue.kernel.api.context import ApiContext
 from segue.kernel.api.days import DaysApi
 from segue.kernel.api.files import FilesApi
@@ -62,11 +63,11 @@ class Kernel:
     an argument that cannot be used, `StoreUnusable` or `SchemaTooNew` for a database that must not be
     changed.
 
-    The parts are `sessions`, `turns`, `replies`, `jobs`, `days`, `runs`, `recalls`, `scheduled_messages`,
-    `memory`, `log`, `files`, `guests`, `push` and `health`. For what most programs do there are shortcuts:
-    `receive`, `wait` and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and `follow` of `log`. The
-    methods write rows and wake the workers. They work whether or not `run` is active, in this process or in
-    another. All of them raise `StoreError` when the database cannot do it.
+    The parts are `sessions`, `turns`, `replies`, `jobs`, `days`, `calendar`, `runs`, `recalls`,
+    `scheduled_messages`, `memory`, `log`, `files`, `guests`, `push` and `health`. For what most programs do
+    there are shortcuts: `receive`, `wait` and `ask` of `turns`, `schedule` (`jobs.add`), `messages` and
+    `follow` of `log`. The methods write rows and wake the workers. They work whether or not `run` is active,
+    in this process or in another. All of them raise `StoreError` when the database cannot do it.
 
     `owner=OPERATOR` stands for `Operator("default", "default")`: a call without `owner=` finds a session by
     its key among all users of the account, the operator's own first, else the only one. If several users
@@ -175,6 +176,7 @@ class Kernel:
         self.sessions = SessionsApi(context, self.turns)
         self.jobs = JobsApi(context)
         self.days = DaysApi(context)
+        self.calendar = CalendarApi(context, self.jobs)
         self.runs = RunsApi(context, self.jobs)
         self.recalls = RecallsApi(context, self.jobs)
         self.scheduled_messages = ScheduledMessagesApi(context)

@@ -8,6 +8,7 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE
 _SECRET = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_][\w-]{8,}"
     r"|(?<=Bearer )[\w.~+/=-]+"
+    r"|(?<=/calendar/)[\w%/-]{8,}"
     r"|(?<=://)[^\s/@:]{1,200}:[^\s/@]{1,500}(?=@)"
     r"""|(?<=api_key=)[^\s&]+|(?<=token=)[^\s&]+|(?<=password=)[^\s&]+|(?<=password: )[^\s"',&}]+""",
     re.IGNORECASE,

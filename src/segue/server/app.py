@@ -30,7 +30,7 @@ from segue.server.push.pusher import Pusher
 from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
-    days,
+    calendars,
     docs,
     files,
     forecasts,
@@ -77,7 +77,7 @@ _ROUTE_MODULES = (
     files,
     forecasts,
     automations,
-    days,
+    calendars,
     guests,
     runs,
     recalls,
@@ -103,6 +103,12 @@ _ROUTE_MODULES = (
 )
 
 
+_WITHOUT_KEY = (
+    ("/health", "get"),
+    ("/auth/session", "post"),
+    ("/auth/session", "delete"),
+    ("/calendar/{token}.ics", "get"),
+)
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _MCP_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 _REQUEST_HEADERS = (
@@ -277,9 +283,8 @@ def _openapi(app: FastAPI, state: AppState) -> dict[str, Any]:
                 "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
             }
             schema["security"] = [{"key": []}, {"cookie": []}]
-            for path in ("/health", "/auth/session"):
-                for method in ("get", "post", "delete") if path == "/health" else ("post", "delete"):
-                    if method in schema["paths"].get(path, ()):
-                        schema["paths"][path][method]["security"] = []
+            for path, method in _WITHOUT_KEY:
+                if method in schema["paths"].get(path, ()):
+                    schema["paths"][path][method]["security"] = []
         app.openapi_schema = schema
     return app.openapi_schema

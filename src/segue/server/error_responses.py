@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from segue import errors
+from segue.model.redaction import redact
 from segue.server.schemas.common import Problem
 
 _log = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ def install(app: FastAPI) -> None:
 
 def log_failure(request: Request, problem: Problem, error: Exception) -> None:
     if problem.status >= 500:
-        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        _log.error("%s %s failed", request.method, redact(request.url.path), exc_info=error)
 
 
 async def _handle(request: Request, error: Exception) -> JSONResponse:

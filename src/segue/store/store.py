@@ -271,6 +271,17 @@ class Store(Queues):
         params: Params = {"account": owner.account, "user_id": owner.user, "limit": limit}
         return readable(await self.database.read(queries.jobs.protected, params), "job", rows.job)
 
+    # Calendars of sessions
+
+    async def calendar_shared_at(self, session_id: str) -> int | None:
+        found = await self.database.read(queries.calendars.of_session, {"session_id": session_id})
+        return number(found, "created_at")
+
+    async def session_of_calendar(self, token_hash: str) -> str | None:
+        """The id of the session whose calendar is at an address."""
+        found = await self.database.read(queries.calendars.by_token, {"token_hash": token_hash})
+        return found[0]["session_id"] if found else None
+
     # Day sets of an account
 
     async def day_sets(self, account: str) -> list[DaySet]:

@@ -32,6 +32,8 @@ _SECRET_PATTERNS = (
     re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
     re.compile(r"""(?i)((?:api[_-]?key|password|secret|cookie)["']?\s*[:=]\s*["']?)[^\s"',&}]+"""),
     re.compile(r"\b(sk-)[\w-]{8,}"),
+    # the token in the address of a calendar
+    re.compile(r"(?i)(/calendar/)[\w%/-]{8,}"),
     # the password in postgresql://user:password@host
     re.compile(r"""(\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]{0,200}:)[^\s"']{1,500}(?=@)"""),
 )

@@ -73,14 +73,14 @@ class CronLine:
     """The walls of one cron line."""
 
     def __init__(self, expr: str) -> None:
-        self._fields = _parse(expr)
+        self.fields = _parse(expr)
         self._times = sorted(
-            60 * hour + minute for hour in self._fields.hours for minute in self._fields.minutes
+            60 * hour + minute for hour in self.fields.hours for minute in self.fields.minutes
         )
-        by_day_only = self._fields.parts[5].startswith("*")
-        self._least_day = min(self._fields.days) if by_day_only else 0
+        by_day_only = self.fields.parts[5].startswith("*")
+        self._least_day = min(self.fields.days) if by_day_only else 0
         """The first day of a month that the line names, if it names days of the month only."""
-        self.follows_clock = any(field.startswith("*") for field in self._fields.parts[1:3])
+        self.follows_clock = any(field.startswith("*") for field in self.fields.parts[1:3])
         if not self._has_a_day():
             raise BadTrigger(_NEVER.format(quoted(expr)))
 
@@ -106,7 +106,7 @@ class CronLine:
         return sum(max(0, high - low) for low, high in spans)
 
     def explain(self) -> str:
-        return self._fields.explain()
+        return self.fields.explain()
 
     def _times_on(self, day: date, start: datetime, end: datetime) -> tuple[int, int]:
         """Which of the day's times, as a half-open range of indices, are walls in [start, end)."""
@@ -118,20 +118,20 @@ class CronLine:
         """The days the line names from one wall to another, both days included."""
         day, last = start.date(), end.date()
         while day <= last:
-            if day.month not in self._fields.months or self._is_short(day):
+            if day.month not in self.fields.months or self._is_short(day):
                 day = (day.replace(day=1) + 31 * _DAY).replace(day=1)
                 continue
-            if self._fields.match_day(day):
+            if self.fields.match_day(day):
                 yield day
             day += _DAY
 
     def _days_back(self, start: datetime, end: datetime) -> Iterator[date]:
         first, day = start.date(), end.date()
         while day >= first:
-            if day.month not in self._fields.months:
+            if day.month not in self.fields.months:
                 day = day.replace(day=1) - _DAY
                 continue
-            if self._fields.match_day(day):
+            if self.fields.match_day(day):
                 yield day
             day -= _DAY
 
@@ -229,15 +229,15 @@ def _stretches(zone: ZoneInfo, start: datetime, end: datetime) -> Iterator[_Stre
 def _stretches_of(zone: ZoneInfo, year: int) -> tuple[_Stretch, ...]:
     """The stretches of one UTC year, the first and the last cut at New Year."""
     # An hour that is repeated across New Year is still a repetition after it.
-    reached = max(end + offset for _, end, offset in _spans(zone, year - 1))
+    reached = max(end + offset for _, end, offset in offset_spans(zone, year - 1))
     stretches = []
-    for start, end, offset in _spans(zone, year):
+    for start, end, offset in offset_spans(zone, year):
         stretches.append(_Stretch(start, end, offset, reached))
         reached = end + offset
     return tuple(stretches)
 
 
-def _spans(zone: ZoneInfo, year: int) -> Iterator[tuple[datetime, datetime, timedelta]]:
+def offset_spans(zone: ZoneInfo, year: int) -> Iterator[tuple[datetime, datetime, timedelta]]:
     """(start, end, offset) of each time between two changes of a zone's offset in a UTC year."""
     start, new_year = _new_year(year), _new_year(year + 1)
     probe, offset = start, _offset(zone, start)

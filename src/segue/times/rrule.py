@@ -23,6 +23,9 @@ from segue.times.format import quoted
 _LONGEST_RULE = 500
 _LARGEST_INTERVAL = 1_000
 _MOST_COUNTED = 10_000
+_MOST_PERIODS = 40_000
+"""Of a rule with COUNT, searched for its end: 109 years of days."""
+_LAST_YEAR = 8_999
 _MOST_DATES = 1_000
 _SEARCHED_YEARS = 10
 _DAY = timedelta(days=1)
@@ -216,14 +219,13 @@ class Recurrence:
         found = [date(year, month, day) for day in sorted(days) if 1 <= day <= length]
         if not parts.weekdays:
             return found
-        by_weekday = _weekdays_in([date(year, month, day + 1) for day in range(length)], parts.weekdays)
+        by_weekday = _weekdays_in(date(year, month, 1), length, parts.weekdays)
         return [day for day in by_weekday if not month_days or day in found]
 
     def _days_of_year(self, year: int) -> list[date]:
         parts = self._parts
         if parts.weekdays and not parts.months and not parts.month_days:
-            first, days = date(year, 1, 1), 365 + calendar.isleap(year)
-            return _weekdays_in([first + offset * _DAY for offset in range(days)], parts.weekdays)
+            return _weekdays_in(date(year, 1, 1), 365 + calendar.isleap(year), parts.weekdays)
         months: Sequence[int] = parts.months or (range(1, 13) if parts.month_days else (self._start.month,))
         return [day for month in months for day in self._days_of_month(year, month)]
 
@@ -232,18 +234,21 @@ class Recurrence:
         minutes = self._parts.minutes or (self._start.minute,)
         return [time(hour, minute, self._start.second) for hour, minute in product(hours, minutes)]
 
-    def _nth_wall(self, count: int) -> datetime:
-        """The last wall of a rule that ends after so many. Dates that are left out count too."""
+    def _nth_wall(self, count: int) -> datetime | None:
+        """The last wall of a rule that ends after so many; None if that is too far away to be looked for.
+
+        Dates that are left out count too.
+        """
         number, seen = 0, 0
-        year_last = self._start.year + _SEARCHED_YEARS * _LARGEST_INTERVAL
-        wall = self._start
-        while seen < count and self._reached(number) <= min(year_last, 8_999):
+        for _ in range(_MOST_PERIODS):
+            if self._reached(number) > _LAST_YEAR:
+                break
             for wall in self._walls(number):
                 seen += wall >= self._start
                 if seen == count:
                     return wall
             number = self._following(number)
-        return wall
+        return None
 
     def _reached(self, number: int) -> int:
         """About the year of a period."""
@@ -259,16 +264,16 @@ def read_rule(
     return Recurrence(rule, start, exdate, rdate)
 
 
-def _weekdays_in(days: Sequence[date], wanted: Sequence[_Weekday]) -> list[date]:
-    """The days that a list such as `1MO,-1FR` names within a month or a year."""
-    found: set[date] = set()
+def _weekdays_in(first: date, length: int, wanted: Sequence[_Weekday]) -> list[date]:
+    """The days that a list such as `1MO,-1FR` names within a month or a year of that length."""
+    found: set[int] = set()
     for weekday in wanted:
-        matching = [day for day in days if day.weekday() == weekday.day]
+        matching = range((weekday.day - first.weekday()) % 7, length, 7)
         if not weekday.nth:
             found.update(matching)
         elif abs(weekday.nth) <= len(matching):
             found.add(matching[weekday.nth - (weekday.nth > 0)])
-    return sorted(found)
+    return [first + offset * _DAY for offset in sorted(found)]
 
 
 def _parse(rule: str) -> _Parts:

@@ -30,7 +30,7 @@ def list_(context: CommandContext) -> None:
     """List the sets that come with Segue and those of the account."""
 
     async def work(kernel: "Kernel") -> None:
-        from segue.server.schemas.days import day_set_out
+        from segue.server.schemas.calendars import day_set_out
 
         found = await kernel.days.list(owner=context.owner)
         if context.as_json:
@@ -48,7 +48,7 @@ def show(context: CommandContext, name: Name, year: Year = None) -> None:
     """Show the days off of a set, and its working days at weekends."""
 
     async def work(kernel: "Kernel") -> None:
-        from segue.server.schemas.days import details_out
+        from segue.server.schemas.calendars import details_out
 
         details = details_out(await kernel.days.get(name, owner=context.owner), year)
         if context.as_json:
@@ -74,7 +74,7 @@ def import_(context: CommandContext, file: File, name: NewName = None) -> None:
         raise BadDays("the set needs a name; give --name with standard input")
 
     async def work(kernel: "Kernel") -> None:
-        from segue.server.schemas.days import day_set_out
+        from segue.server.schemas.calendars import day_set_out
 
         stored = await kernel.days.add(name or file.stem, text, owner=context.owner)
         sentence = f"The day set {stored.name} has {len(stored.off)} days off, until {stored.known_until}."

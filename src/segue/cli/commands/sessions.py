@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from segue.cli.commands.calendar import calendar, import_calendar
 from segue.cli.commands.import_conversations import import_conversations
 from segue.cli.support.command import CommandContext, command
 from segue.cli.support.human_time import exact_time
@@ -301,6 +302,8 @@ def remove(
 
 
 app.command("import")(import_conversations)
+app.command("calendar")(calendar)
+app.command("import-calendar")(import_calendar)
 
 
 def _budget(text: str) -> Budget | None:

@@ -188,6 +188,17 @@ def suggest_zone(session: Session, timezone: str, now: int) -> Transaction[Sessi
     return (yield from change(current, now, timezone=timezone))
 
 
+def share_calendar(session_id: str, token_hash: str, now: int) -> Transaction[None]:
+    """Store the address of a session's calendar, in place of the one before."""
+    yield from session_log.lock_session(session_id)
+    yield queries.calendars.put, {"session_id": session_id, "token_hash": token_hash, "now": now}
+
+
+def revoke_calendar(session_id: str) -> Transaction[bool]:
+    """Remove the address of a session's calendar. False: there is none."""
+    return bool((yield queries.calendars.remove, {"session_id": session_id}))
+
+
 def check_jobs(session: Session, *, with_jobs: bool) -> Transaction[None]:
     """Raise `SessionHasJobs` if the session has cron jobs, paused or not, and `with_jobs` is not set."""
     blocking = yield queries.jobs.blocking, {"session_id": session.id}

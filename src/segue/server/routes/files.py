@@ -52,7 +52,7 @@ async def upload_file(
     """
     await request.may_open(key)
     with _counted(request.app_state):
-        named, content = await _uploaded(request)
+        named, content = await uploaded(request, request.kernel.files.most_bytes)
         stored = await request.kernel.files.add(
             key,
             name or named,
@@ -63,8 +63,8 @@ async def upload_file(
     return files.part(stored)
 
 
-async def _uploaded(request: AuthenticatedRequest) -> tuple[str, bytes]:
-    """The name, if the body says one, and the content. Raises `Refused`."""
+async def uploaded(request: AuthenticatedRequest, most: int) -> tuple[str, bytes]:
+    """The name, if the body says one, and the content, of at most so many bytes. Raises `Refused`."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         content = await request.body()
         name = ""
@@ -76,7 +76,6 @@ async def _uploaded(request: AuthenticatedRequest) -> tuple[str, bytes]:
                     422, "no_file", "the form has no file; send one, such as curl -F file=@photo.png"
                 )
             name, content = given[0].filename or "", await given[0].read()
-    most = request.kernel.files.most_bytes
     if len(content) > most:
         raise Refused(413, "too_large", f"a file may have {most:,} bytes, got {len(content):,}")
     return name, content

@@ -1,5 +1,6 @@
 // Elements that the first screen does not need, loaded after it. Each upgrades in place when it arrives.
 
+import "./elements/segue-calendar.js";
 import "./elements/segue-delete.js";
 import "./elements/segue-files.js";
 import "./elements/segue-held.js";

@@ -6,23 +6,19 @@ read in one pass.
 """
 
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 
-from segue.errors import BadDays, NeverWorks
+from segue.errors import BadCalendar, BadDays, NeverWorks
 from segue.times.days.day_sets import FROM_FILE, DaySet, check_new_name
 from segue.times.format import quoted
+from segue.times.icalendar.content_lines import VEvent, events_in, is_cancelled, title_of, value_of
 
-LARGEST_FILE = 1_000_000
 _MOST_DAYS = 5_000
-_LONGEST_TITLE = 100
 _YEARS = range(1970, 2201)
 _DAY = timedelta(days=1)
 _YEAR = 366
-_FOLDED = re.compile(r"\r?\n[ \t]")
 _DATE = re.compile(r"[0-9]{8}")
 _DAYS_LONG = re.compile(r"P([0-9]{1,4})([DW])")
-_ESCAPED = re.compile(r"\\([\\;,nN])")
 _REPEATED = ("RRULE", "RDATE", "EXDATE")
 
 
@@ -33,16 +29,10 @@ def from_ics(name: str, text: str, *, today: date) -> DaySet:
     the 366 days from today on.
     """
     check_new_name(name)
-    if len(text) > LARGEST_FILE:
-        raise BadDays(f"a calendar file may have {LARGEST_FILE:,} characters, got {len(text):,}")
-    off: dict[date, str] = {}
-    count = 0
-    for event in _events(text):
-        days = _days_of(event)
-        count += len(days)
-        if count > _MOST_DAYS:
-            raise BadDays(f"the events of a day set have at most {_MOST_DAYS:,} days; leave out old years")
-        off.update(dict.fromkeys(days, _title(event)))
+    try:
+        off = _days_off(text)
+    except BadCalendar as error:
+        raise BadDays(str(error)) from None
     if not off:
         raise BadDays("the calendar file has no all-day event; export it from a calendar program as .ics")
     made = DaySet(name=name, known_until=date(max(off).year, 12, 31), source=FROM_FILE, off=off)
@@ -53,37 +43,27 @@ def from_ics(name: str, text: str, *, today: date) -> DaySet:
     return made
 
 
-def _events(text: str) -> Iterator[dict[str, str]]:
-    """The properties of each event that is not cancelled: those of its alarms are left out."""
-    event: dict[str, str] | None = None
-    inner = 0
-    for line in _FOLDED.sub("", text.removeprefix("\ufeff")).split("\n"):
-        head, _, value = line.partition(":")
-        name = head.partition(";")[0].strip().upper()
-        within = value.strip().upper()
-        if event is None:
-            event = {} if (name, within) == ("BEGIN", "VEVENT") else None
-        elif name == "BEGIN":
-            inner += 1
-        elif name == "END" and inner:
-            inner -= 1
-        elif name == "END":
-            if event.get("STATUS", "").upper() != "CANCELLED":
-                yield event
-            event = None
-        elif not inner:
-            event.setdefault(name, value.strip())
-    if event is not None:
-        raise BadDays(f"the calendar file ends in the middle of the event {quoted(_title(event))}")
+def _days_off(text: str) -> dict[date, str]:
+    off: dict[date, str] = {}
+    count = 0
+    for event in events_in(text):
+        if is_cancelled(event):
+            continue
+        days = _days_of(event)
+        count += len(days)
+        if count > _MOST_DAYS:
+            raise BadDays(f"the events of a day set have at most {_MOST_DAYS:,} days; leave out old years")
+        off.update(dict.fromkeys(days, title_of(event)))
+    return off
 
 
-def _days_of(event: dict[str, str]) -> list[date]:
+def _days_of(event: VEvent) -> list[date]:
     for name in _REPEATED:
         if name in event:
             raise _refused(event, f"repeats ({name}), and a day set takes each day as an event of its own")
     first = _date(event, "DTSTART")
     if "DURATION" in event:
-        length = _DAYS_LONG.fullmatch(event["DURATION"])
+        length = _DAYS_LONG.fullmatch(value_of(event, "DURATION"))
         if length is None:
             raise _refused(event, "has a length that is not in days")
         count = int(length[1]) * (7 if length[2] == "W" else 1)
@@ -94,8 +74,8 @@ def _days_of(event: dict[str, str]) -> list[date]:
     return [first + step * _DAY for step in range(count)]
 
 
-def _date(event: dict[str, str], name: str) -> date:
-    digits = event.get(name, "")
+def _date(event: VEvent, name: str) -> date:
+    digits = value_of(event, name)
     if not digits:
         raise _refused(event, f"has no {name}")
     if not _DATE.fullmatch(digits):
@@ -109,12 +89,5 @@ def _date(event: dict[str, str], name: str) -> date:
     return day
 
 
-def _refused(event: dict[str, str], why: str) -> BadDays:
-    return BadDays(f"the event {quoted(_title(event))} {why}")
-
-
-def _title(event: dict[str, str]) -> str:
-    """One line without control characters."""
-    plain = _ESCAPED.sub(lambda found: " " if found[1] in "nN" else found[1], event.get("SUMMARY", ""))
-    words = "".join(letter if letter.isprintable() else " " for letter in plain).split()
-    return " ".join(words)[:_LONGEST_TITLE] or "without a title"
+def _refused(event: VEvent, why: str) -> BadDays:
+    return BadDays(f"the event {quoted(title_of(event))} {why}")

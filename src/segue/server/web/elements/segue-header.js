@@ -33,6 +33,7 @@ class Header extends Part {
     this.more = menu(t("chat_menu"), [
       this.#item("down", "export_markdown", () => this.#export("markdown")),
       this.#item("down", "export_json", () => this.#export("json")),
+      this.#item("clock", "calendar", () => this.emit("segue-calendar", this.#chat)),
       this.#item("trash", "delete_chat", () => this.emit("segue-delete", this.#chat.session)),
     ]);
     const chats = h(

@@ -106,6 +106,16 @@ export default {
   chat_menu: "Mehr zu diesem Chat",
   export_markdown: "Als Markdown exportieren",
   export_json: "Als JSON exportieren",
+  calendar: "Kalenderadresse",
+  calendar_help:
+    "Zeigt in Ihrem Kalenderprogramm, was in diesem Chat ansteht. Lesen kann es nur, wer die Adresse hat.",
+  calendar_once: "Fügen Sie diese Adresse Ihrem Kalenderprogramm hinzu. Sie wird nur jetzt gezeigt.",
+  calendar_hidden:
+    "Dieser Chat hat eine Adresse. Sie kann nicht noch einmal gezeigt werden; eine neue tritt an ihre Stelle.",
+  calendar_make: "Adresse erstellen",
+  calendar_new: "Neue Adresse erstellen",
+  calendar_revoke: "Widerrufen",
+  calendar_revoked: "Die Adresse gilt nicht mehr.",
   delete_chat: "Chat löschen",
   show_panel: "Automationen und Gedächtnis",
 

@@ -107,6 +107,15 @@ export default {
   chat_menu: "More about this chat",
   export_markdown: "Export as Markdown",
   export_json: "Export as JSON",
+  calendar: "Calendar address",
+  calendar_help:
+    "Shows what is coming in this chat in your calendar program. Only those who have the address can read it.",
+  calendar_once: "Add this address to your calendar program. It is shown only now.",
+  calendar_hidden: "This chat has an address. It cannot be shown again; a new one takes its place.",
+  calendar_make: "Make an address",
+  calendar_new: "Make a new address",
+  calendar_revoke: "Revoke",
+  calendar_revoked: "The address does not work any more.",
   delete_chat: "Delete chat",
   show_panel: "Automations and memory",
 

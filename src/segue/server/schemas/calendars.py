@@ -1,12 +1,16 @@
-"""Schemas of day sets, and conversions from them."""
+"""Schemas of calendars: day sets and the calendar of a session, and conversions to them."""
 
 from datetime import date
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from segue.kernel.api.calendar.calendar import ImportedEvents
+from segue.server.schemas.automations import JobOut, job_out
 from segue.server.schemas.body import Body
+from segue.server.schemas.common import Moment
+from segue.server.schemas.views import moment
 from segue.times.days.day_sets import DaySet
-from segue.times.days.ics import LARGEST_FILE
+from segue.times.icalendar.content_lines import LARGEST_FILE
 
 
 class ImportDays(Body):
@@ -55,6 +59,32 @@ class DaySetDetailsOut(DaySetOut):
     on: list[date] = Field(description="Days of the weekend that are working days.")
 
 
+class CalendarAddressOut(BaseModel):
+    url: str = Field(
+        description="For a calendar program. It is shown once, and needs no key: keep it secret.",
+        examples=["https://segue.example.org/calendar/w9dT….ics"],
+    )
+
+
+class SharedCalendarOut(BaseModel):
+    created_at: Moment
+
+
+class CalendarOut(BaseModel):
+    calendar: SharedCalendarOut | None = Field(description="Null: the calendar has no address.")
+
+
+class SkippedEventOut(BaseModel):
+    summary: str
+    reason: str = Field(examples=["it is over"])
+
+
+class ImportedEventsOut(BaseModel):
+    made: bool = Field(description="False: nothing was stored. Ask again with `make=true`.")
+    jobs: list[JobOut]
+    skipped: list[SkippedEventOut]
+
+
 def day_set_out(days: DaySet) -> DaySetOut:
     return DaySetOut(name=days.name, known_until=days.known_until, source=days.source)
 
@@ -71,4 +101,17 @@ def details_out(days: DaySet, year: int | None) -> DaySetDetailsOut:
             if year in (None, day.year)
         ],
         on=[day for day in sorted(days.on) if year in (None, day.year)],
+    )
+
+
+def calendar_out(shared_at: int | None) -> CalendarOut:
+    shared = None if shared_at is None else SharedCalendarOut(created_at=moment(shared_at))
+    return CalendarOut(calendar=shared)
+
+
+def imported_out(imported: ImportedEvents, session_key: str, zone: str | None) -> ImportedEventsOut:
+    return ImportedEventsOut(
+        made=imported.made,
+        jobs=[job_out(job, session_key, pending=False, zone=zone, unmet=None) for job in imported.jobs],
+        skipped=[SkippedEventOut(summary=each.title, reason=each.reason) for each in imported.left_out],
     )
