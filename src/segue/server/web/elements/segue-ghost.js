@@ -4,7 +4,7 @@ import { actionsOf } from "../lib/actions.js";
 import { h, Part, setText, t } from "../lib/dom.js";
 import { conditionOf } from "../lib/future.js";
 import { actionButton, row } from "../lib/row.js";
-import { everySecond, formatFull, formatUpcoming, zone } from "../lib/times.js";
+import { everySecond, formatFull, formatUpcoming, now, zone } from "../lib/times.js";
 
 const KINDS = { recall: "recall", automation: "automation", message: "scheduled_message" };
 
@@ -44,7 +44,7 @@ class Ghost extends Part {
   #tick() {
     if (!this.when) return;
     setText(this.when, formatUpcoming(this.ghost.at));
-    this.classList.toggle("due", this.ghost.at <= Date.now());
+    this.classList.toggle("due", this.ghost.at <= now());
   }
 }
 
