@@ -7,6 +7,7 @@ import "./segue-composer.js";
 import "./segue-empty.js";
 import "./segue-future.js";
 import "./segue-header.js";
+import "./segue-notify.js";
 import "./segue-past.js";
 import "./segue-queue.js";
 import "./segue-recall.js";

@@ -1,6 +1,6 @@
 // Deutsch.
 
-export default {
+export const words = {
   chats: "Chats",
   new_chat: "Neuer Chat",
   search: "Chats durchsuchen",

@@ -1,6 +1,6 @@
 // English.
 
-export default {
+export const words = {
   // The frame
   chats: "Chats",
   new_chat: "New chat",

@@ -1,6 +1,6 @@
 // 简体中文。
 
-export default {
+export const words = {
   chats: "对话",
   new_chat: "新对话",
   search: "搜索对话",
