@@ -1,7 +1,7 @@
 // Entry point: shows the app, or the login if the server wants a key.
 
 import { account } from "./lib/account.js";
-import { h } from "./lib/dom.js";
+import { h, nextTask } from "./lib/dom.js";
 import "./elements/segue-app.js";
 
 let shown = null;
@@ -21,4 +21,5 @@ addEventListener("segue-unauthorized", () => show("segue-login"));
 // once; if their login has expired, the first request says so.
 const known = account.load();
 if (!localStorage.getItem("segue.last")) await known;
+await nextTask();
 if (!shown) show("segue-app");

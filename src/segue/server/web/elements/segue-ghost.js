@@ -19,7 +19,7 @@ class Ghost extends Part {
     if (!this.differs(ghost.at, ghost.label, ghost.item.interval_seconds, condition)) return this.#tick();
     this.setAttribute("role", "listitem");
     this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#tooltip(ghost) });
-    const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
+    const words = ghost.kind === "message" ? t("quoted", { words: ghost.label }) : ghost.label;
     const kind = ghost.item.schedule?.kind === "at" ? "reminder" : KINDS[ghost.kind];
     const label = h(
       "span.label",

@@ -48,8 +48,8 @@ class Sidebar extends Part {
         search,
         this.deeper,
         this.pending,
-        this.list,
         this.note,
+        this.list,
         h(
           "div.own",
           h("button.leave", { onclick: () => this.emit("segue-settings") }, icon("settings"), t("settings")),

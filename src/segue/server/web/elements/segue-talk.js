@@ -125,6 +125,7 @@ class Talk extends Part {
     this.past.show(chat.fold.shown);
     this.#showFuture();
     this.#showQueue();
+    if (loading) return;
     this.#scrollToEnd();
     this.#scrolled();
   }

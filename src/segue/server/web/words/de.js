@@ -140,7 +140,8 @@ export const words = {
 
   message: "Nachricht",
   write: "Nachricht schreiben, zum Beispiel „erinnere mich morgen um 9 an Ana“",
-  write_short: "Nachricht, oder „erinnere mich um 9 …“",
+  quoted: "„{words}“",
+  write_short: "„erinnere mich um 9 …“",
   send: "Senden",
   attach: "Dateien anhängen",
   attachments: "Angehängte Dateien",

@@ -143,7 +143,8 @@ export const words = {
   // The composer
   message: "Message",
   write: "Write a message, for example “remind me tomorrow at 9 to call Ana”",
-  write_short: "Message, or “remind me at 9 …”",
+  quoted: "“{words}”",
+  write_short: "Message, or “remind me …”",
   send: "Send",
   attach: "Attach files",
   attachments: "Attached files",

@@ -133,6 +133,7 @@ export const words = {
 
   message: "消息",
   write: "写下内容，或说明时间：“明天9点提醒我给安娜打电话”",
+  quoted: "“{words}”",
   write_short: "消息，或“9点提醒我……”",
   send: "发送",
   attach: "添加文件",
