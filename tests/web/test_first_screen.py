@@ -9,6 +9,7 @@ from playwright.sync_api import Page, Request, Route, expect
 from tests.web.conftest import Served
 
 Open = Callable[..., Page]
+MOST_SHIFT = 0.02
 
 
 def test_the_conversation_does_not_wait_for_the_later_scripts(server: Served, open_page: Open) -> None:
@@ -41,6 +42,44 @@ def test_neither_scripts_nor_the_conversation_are_requested_twice(server: Served
     needed = {"/sessions?limit=30", f"{path}?", f"{path}/log?limit=50"}
     assert {requests[each] for each in needed} == {1}
     assert [each for each, times in requests.items() if each.startswith("/web/") and times > 1] == []
+
+
+def test_the_first_visit_is_shown_with_its_card_and_nothing_moves(
+    offline_server: Served, open_page: Open
+) -> None:
+    """The card that offers a model is part of the first drawing: added later, it would move the examples."""
+    page = open_page("about:blank", viewport={"width": 390, "height": 844})
+    page.add_init_script(
+        """window.moved = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((each) => (moved += each.value)))
+            .observe({ type: "layout-shift", buffered: true });"""
+    )
+    waiting: list[Route] = []
+    page.route("**/auth/session", lambda route: waiting.append(route))
+    with page.expect_request("**/auth/session"):
+        page.goto(offline_server.url)
+    expect(page.locator(".shell")).to_be_visible()
+    assert page.locator("segue-empty").count() == 0
+    waiting[0].continue_()
+    expect(page.get_by_role("button", name="Connect a model")).to_be_visible()
+    page.wait_for_selector("segue-palette:defined", state="attached")
+    assert page.evaluate("moved") <= MOST_SHIFT
+    assert len(waiting) == 1
+
+
+def test_a_closed_panel_requests_nothing(server: Served, open_page: Open) -> None:
+    key = server.session("websocket:closed-panel", title="Closed")
+    server.say(key, "hello")
+    page = open_page("about:blank", viewport={"width": 390, "height": 844})
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(urlsplit(request.url).path))
+    page.goto(server.at(key))
+    page.wait_for_selector("segue-panel:defined", state="attached")
+    page.wait_for_load_state("networkidle")
+    assert not {each for each in requests if each.endswith(("/forecast", "/usage", "/memories"))}
+    page.get_by_role("button", name="Automations and memory").click()
+    expect(page.get_by_role("region", name="Memory")).to_be_visible()
+    assert any(each.endswith("/forecast") for each in requests)
 
 
 def test_a_page_that_lost_a_script_reloads_when_the_network_is_back(server: Served, open_page: Open) -> None:

@@ -35,7 +35,7 @@ def test_loading_shifts_nothing(server: Served, open_page: Open, full: str, widt
     page.add_init_script(f"({SHIFTS})()")
     page.goto(server.at(full))
     expect(page.locator("segue-ghost")).to_have_count(1)
-    expect(page.locator("segue-automation")).to_have_count(1)
+    page.wait_for_selector("segue-palette:defined", state="attached")
     page.wait_for_load_state("networkidle")
     assert sum(page.evaluate("window.shifts")) <= MOST_SHIFT
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Served
 from tests.web.test_future import automation, recall
@@ -24,6 +25,29 @@ def test_panel_and_thread_count_down_together(server: Served, open_page: Open) -
         )
         assert shown[1] == f"next {shown[0]}"
         expect(page.locator("segue-ghost time")).not_to_have_text(shown[0])
+
+
+def test_what_is_drawn_later_counts_from_the_same_second(server: Served, open_page: Open) -> None:
+    """Parts that are drawn within one second show the same time, wherever in that second they are drawn."""
+    key = server.session("websocket:one-clock", timezone="Europe/Berlin")
+    now = datetime.now(UTC).replace(microsecond=0)
+    at = now + timedelta(hours=1)
+    automation(server, key, "once", at.isoformat())
+    page = open_page("about:blank")
+    page.clock.install(time=now)
+    waiting: list[Route] = []
+    page.route("**/later.js", lambda route: waiting.append(route))
+    page.goto(server.at(key))
+    ghost = page.locator("segue-ghost time")
+    expect(ghost).to_contain_text("in ")
+    page.clock.pause_at(at - timedelta(seconds=50))
+    before = ghost.inner_text()
+    while (shown := ghost.inner_text()) == before:
+        page.clock.run_for(50)
+    page.clock.run_for(900)
+    assert ghost.inner_text() == shown
+    waiting[0].continue_()
+    expect(page.locator("segue-automation .next span").first).to_have_text(f"next {shown}")
 
 
 def test_only_what_runs_says_running(server: Served, open_page: Open) -> None:

@@ -86,10 +86,10 @@ SHOWS = """(wanted) => [...window.seen].at(-1)?.replaceAll(/[\\s\\[\\]]/g, "") =
 
 def readable(page: Page, pieces: list[str]) -> list[str]:
     """What the page renders of incomplete texts."""
-    script = page.evaluate("document.querySelector('link[href*=\"lib/fold.js\"]').href")
+    script = page.evaluate("document.querySelector('script[type=module]').src")
     shown: list[str] = page.evaluate(
-        "async ([script, pieces]) => pieces.map((await import(script)).readable)",
-        [script.replace("fold.js", "partial.js"), pieces],
+        "async ([script, pieces]) => pieces.map((await import(script)).modules['lib/partial.js'].readable)",
+        [script, pieces],
     )
     return shown
 

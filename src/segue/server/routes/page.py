@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from posixpath import normpath
 
 from fastapi import APIRouter, Request, Response
 
 from segue.server.app_icon import SIZES, app_icon
+from segue.server.bundle import bundle
 from segue.server.error_responses import Refused
 
 router = APIRouter()
@@ -29,10 +29,11 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
+_JOINED = ("elements/", "lib/", "styles/")
+"""Folders whose files are sent as one."""
 _STYLE = re.compile(r' *<link rel="stylesheet" href="web/([^"]+)">\n')
 _BLOCK_COMMENT = re.compile(rb"^\s*/\*.*?\*/\n", re.DOTALL | re.MULTILINE)
 _LINE_COMMENT = re.compile(rb"^\s*//.*\n", re.MULTILINE)
-_IMPORT = re.compile(r'^(?:import|export) (?:[^"]* from )?"(\.[^"]+)";$', re.MULTILINE)
 
 
 class Resource:
@@ -52,32 +53,24 @@ class Resource:
 
 class Page:
     def __init__(self, root: Traversable) -> None:
-        self._files = dict(sorted(_walk(root, "")))
-        index = self._files["index.html"].decode()
-        # One file for all styles: requests cost more than bytes, and the page needs all styles to render.
-        self._files["styles.css"] = b"".join(self._files[name] for name in _STYLE.findall(index))
+        sources = dict(sorted(_walk(root, "")))
+        index = sources["index.html"].decode()
+        scripts = {name: content.decode() for name, content in sources.items() if name.endswith(".js")}
+        # Requests cost more than bytes: the styles are one file, and the scripts are two.
+        files = {name: content for name, content in sources.items() if not name.startswith(_JOINED)}
+        files["styles.css"] = b"".join(sources[name] for name in _STYLE.findall(index))
+        files["app.js"] = bundle(scripts, "app.js").encode()
+        files["later.js"] = bundle(scripts, "later.js", beside="app.js").encode()
         self.fingerprint = sha256(
-            b"".join(name.encode() + content for name, content in self._files.items())
+            b"".join(name.encode() + content for name, content in files.items())
         ).hexdigest()[:16]
         self.index = Resource("text/html", self._with_addresses(index).encode())
-        self.resources = {name: Resource(_type(name), content) for name, content in self._files.items()}
+        self.resources = {name: Resource(_type(name), content) for name, content in files.items()}
 
     def _with_addresses(self, index: str) -> str:
-        """Add links that preload the scripts of the first screen: the browser requests them at once."""
-        links = ['<link rel="stylesheet" href="web/styles.css">']
-        links += [f'<link rel="modulepreload" href="web/{name}">' for name in self._imported("app.js")]
-        head = "".join(f"  {link}\n  " for link in links)
-        index = _STYLE.sub("", index).replace("</head>", f"{head}</head>")
+        styles = '    <link rel="stylesheet" href="web/styles.css">\n'
+        index = _STYLE.sub("", index).replace("  </head>", f"{styles}  </head>")
         return index.replace('"web/', f'"web/{self.fingerprint}/')
-
-    def _imported(self, name: str) -> list[str]:
-        """All scripts that a script imports, directly or not."""
-        scripts = [name]
-        for script in scripts:
-            imports = _IMPORT.findall(self._files[script].decode())
-            names = dict.fromkeys(normpath(f"{script}/../{path}") for path in imports)
-            scripts += [each for each in names if each not in scripts]
-        return scripts[1:]
 
 
 def _walk(folder: Traversable, above: str) -> Iterator[tuple[str, bytes]]:
@@ -133,7 +126,7 @@ async def icon(request: Request) -> Response:
     return Response(content, media_type="image/png", headers={"Cache-Control": "public, max-age=86400"})
 
 
-# Plain Starlette routes: a browser requests about thirty files at once, and each is only a look-up.
+# Plain Starlette routes: each request is only a look-up.
 router.add_route("/", index, ["GET"], include_in_schema=False)
 for unversioned_name in ("sw.js", "manifest.webmanifest"):
     router.add_route(f"/{unversioned_name}", unversioned, ["GET"], include_in_schema=False)

@@ -1,8 +1,7 @@
-// Entry point: chooses the language, then shows the app, or the login if the server wants a key.
+// Entry point: shows the app, or the login if the server wants a key.
 
-import { h } from "./lib/dom.js";
-import { FIRST } from "./lib/sessions.js";
-import { chooseLanguage } from "./lib/words.js";
+import { account } from "./lib/account.js";
+import { h, nextTask } from "./lib/dom.js";
 import "./elements/segue-app.js";
 
 let shown = null;
@@ -18,7 +17,9 @@ function show(name) {
 
 addEventListener("segue-unauthorized", () => show("segue-login"));
 
-await chooseLanguage();
-// A returning user sees the app at once; if their login has expired, the first request says so.
-const first = localStorage.getItem("segue.last") ? null : await early.get(FIRST).catch(() => null);
-show(first?.status === 401 ? "segue-login" : "segue-app");
+// An empty conversation says which model answers, so a first visit waits for that. A returning user sees the app at
+// once; if their login has expired, the first request says so.
+const known = account.load();
+if (!localStorage.getItem("segue.last")) await known;
+await nextTask();
+if (!shown) show("segue-app");

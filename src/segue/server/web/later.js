@@ -1,5 +1,6 @@
 // Elements that the first screen does not need, loaded after it. Each upgrades in place when it arrives.
 
+export { reveal } from "./lib/reveal.js";
 import "./elements/segue-calendar.js";
 import "./elements/segue-delete.js";
 import "./elements/segue-files.js";
@@ -7,7 +8,6 @@ import "./elements/segue-held.js";
 import "./elements/segue-hint.js";
 import "./elements/segue-login.js";
 import "./elements/segue-moon.js";
-import "./elements/segue-notify.js";
 import "./elements/segue-palette.js";
 import "./elements/segue-panel.js";
 import "./elements/segue-parts.js";

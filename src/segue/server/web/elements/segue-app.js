@@ -1,6 +1,5 @@
 // The frame: the list of conversations, the open one, and its panel. Handles the page's own events.
 
-import { account } from "../lib/account.js";
 import { Chat } from "../lib/chat.js";
 import { h, Part, t } from "../lib/dom.js";
 import { currentKey, go, isNewKey, newKey } from "../lib/route.js";
@@ -18,10 +17,8 @@ const WIDE = matchMedia("(min-width: 1180px)");
 const callWhenDefined = (element, method, argument) =>
   customElements.whenDefined(element.localName).then(() => element[method](argument));
 /** A browser requests a module only once. If that failed, reload the page when the connection is back. */
-const loadLater = () => {
-  if (!account.role) account.load();
-  return import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
-};
+const loadLater = () =>
+  import("../later.js").catch(() => live.addEventListener("back", () => location.reload()));
 const wantsPanel = () => WIDE.matches && localStorage.getItem(PANEL) !== "closed";
 
 class App extends Part {
@@ -113,7 +110,7 @@ class App extends Part {
 
   /** Opens the conversation of a message that was found, and shows the message. */
   async #reveal(message) {
-    const { reveal } = await import("../lib/reveal.js");
+    const { reveal } = await import("../later.js");
     go(message.session_key);
     this.#open();
     reveal(this.talk, this.#chat, message);
@@ -125,7 +122,7 @@ class App extends Part {
 
   #showPanel(open, chosen = false) {
     this.classList.toggle("panel-open", open);
-    this.panel.inert = !open;
+    this.panel.opened = open;
     if (!chosen) return;
     if (WIDE.matches) localStorage.setItem(PANEL, open ? "open" : "closed");
     if (open) this.panel.querySelector("button")?.focus({ preventScroll: true });

@@ -68,7 +68,7 @@ function tellMessage(chat, message) {
   return {
     item: message,
     when: inWords({ kind: "at", at: message.send_at }),
-    about: `“${message.message_text}”`,
+    about: t("quoted", { words: message.message_text }),
     times: [],
     actions: [{ name: "cancel", act: () => cancelMessage(chat, message) }],
   };

@@ -4,7 +4,7 @@ import { actionsOf } from "../lib/actions.js";
 import { h, Part, setText, t } from "../lib/dom.js";
 import { conditionOf } from "../lib/future.js";
 import { actionButton, row } from "../lib/row.js";
-import { everySecond, formatFull, formatUpcoming, zone } from "../lib/times.js";
+import { everySecond, formatFull, formatUpcoming, now, zone } from "../lib/times.js";
 
 const KINDS = { recall: "recall", automation: "automation", message: "scheduled_message" };
 
@@ -19,7 +19,7 @@ class Ghost extends Part {
     if (!this.differs(ghost.at, ghost.label, ghost.item.interval_seconds, condition)) return this.#tick();
     this.setAttribute("role", "listitem");
     this.when = h("time", { datetime: ghost.at.toISOString(), title: this.#tooltip(ghost) });
-    const words = ghost.kind === "message" ? `“${ghost.label}”` : ghost.label;
+    const words = ghost.kind === "message" ? t("quoted", { words: ghost.label }) : ghost.label;
     const kind = ghost.item.schedule?.kind === "at" ? "reminder" : KINDS[ghost.kind];
     const label = h(
       "span.label",
@@ -44,7 +44,7 @@ class Ghost extends Part {
   #tick() {
     if (!this.when) return;
     setText(this.when, formatUpcoming(this.ghost.at));
-    this.classList.toggle("due", this.ghost.at <= Date.now());
+    this.classList.toggle("due", this.ghost.at <= now());
   }
 }
 

@@ -3,7 +3,7 @@
 import { perform } from "../lib/actions.js";
 import { post } from "../lib/api.js";
 import { h, icon, Part, t } from "../lib/dom.js";
-import { everySecond, formatFull, formatUpcoming } from "../lib/times.js";
+import { everySecond, formatFull, formatUpcoming, now } from "../lib/times.js";
 
 class Held extends Part {
   enter() {
@@ -25,7 +25,7 @@ class Held extends Part {
 
   /** After its time it is on its way. */
   #tick() {
-    this.hidden = !this.until || this.until <= Date.now();
+    this.hidden = !this.until || this.until <= now();
   }
 }
 

@@ -1,9 +1,9 @@
 // The scheduled messages of this conversation.
 
 import { cancelMessage } from "../lib/actions.js";
-import { h, Part, t } from "../lib/dom.js";
+import { h, Part, setText, t } from "../lib/dom.js";
 import { actionButton } from "../lib/row.js";
-import { formatFull, formatUpcoming } from "../lib/times.js";
+import { everySecond, formatFull, formatUpcoming } from "../lib/times.js";
 
 class Messages extends Part {
   build() {
@@ -12,10 +12,21 @@ class Messages extends Part {
     this.hidden = true;
   }
 
+  enter() {
+    everySecond(() => this.#tick(), this.lifetime.signal);
+  }
+
   show(chat) {
     const pending = chat.messages ?? [];
     this.hidden = !pending.length;
     this.list.replaceChildren(...pending.map((message) => this.#message(message, chat)));
+    this.#tick();
+  }
+
+  #tick() {
+    for (const time of this.list.querySelectorAll("time")) {
+      setText(time, formatUpcoming(new Date(time.dateTime)));
+    }
   }
 
   #message(message, chat) {
@@ -23,7 +34,7 @@ class Messages extends Part {
     const cancel = actionButton("cancel", message.message_text, () => cancelMessage(chat, message));
     return h(
       "li",
-      h("time", { datetime: message.send_at, title: formatFull(at) }, formatUpcoming(at)),
+      h("time", { datetime: message.send_at, title: formatFull(at) }),
       h("q", message.message_text),
       cancel,
     );

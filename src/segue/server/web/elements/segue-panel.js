@@ -50,6 +50,12 @@ class Panel extends Part {
     this.#draw();
   }
 
+  /** A closed panel loads and draws nothing. */
+  set opened(opened) {
+    this.inert = !opened;
+    if (opened && this.shown) this.#draw();
+  }
+
   /** Opens a run of a job with its explanation. */
   explain(detail) {
     this.automations.explain(detail);
@@ -61,6 +67,7 @@ class Panel extends Part {
 
   #draw() {
     const { shown: chat } = this;
+    if (this.inert) return;
     // The parts appear together: one that came later would move the others.
     const loading = chat.jobs === null || !this.found;
     this.aside.classList.toggle("settling", chat.state === "open" && loading);

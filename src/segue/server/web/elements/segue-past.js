@@ -1,6 +1,6 @@
 // The past: turns and messages in the order of the log, with a separator where a day begins.
 
-import { arrange, h, Part, t } from "../lib/dom.js";
+import { arrange, h, Part, setText, t } from "../lib/dom.js";
 import { copyFrom } from "../lib/row.js";
 import { formatDate, formatDay, sameDay } from "../lib/times.js";
 import "./segue-note.js";
@@ -78,9 +78,12 @@ class Past extends Part {
   #day(at) {
     const name = at.toDateString();
     if (!this.#days.has(name)) {
-      this.#days.set(name, h("div.day", { role: "listitem" }, h("span", formatDay(at))));
+      this.#days.set(name, h("div.day", { role: "listitem" }, h("span")));
     }
-    return this.#days.get(name);
+    const day = this.#days.get(name);
+    // After midnight, today is yesterday.
+    setText(day.firstChild, formatDay(at));
+    return day;
   }
 }
 

@@ -3,7 +3,7 @@
 import { cancelRecall, skipRecall } from "../lib/actions.js";
 import { h, icon, Part, t } from "../lib/dom.js";
 import { recallLabel } from "../lib/future.js";
-import { everySecond, formatCountdown, formatFull } from "../lib/times.js";
+import { everySecond, formatCountdown, formatFull, now } from "../lib/times.js";
 
 class Recall extends Part {
   #chat = null;
@@ -48,7 +48,7 @@ class Recall extends Part {
 
   #tick() {
     if (this.hidden || !this.#chat?.recall) return;
-    const ms = new Date(this.#chat.recall.trigger_at) - Date.now();
+    const ms = new Date(this.#chat.recall.trigger_at) - now();
     if (this.#chat.recall.status === "running") this.left.textContent = t("recall_running");
     else this.left.textContent = ms > 0 ? t("recall_in", { time: formatCountdown(ms) }) : t("recall_due");
   }

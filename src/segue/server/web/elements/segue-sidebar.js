@@ -2,6 +2,7 @@
 
 import { remove } from "../lib/api.js";
 import { arrange, h, icon, oncePerFrame, Part, t } from "../lib/dom.js";
+import { notifications } from "../lib/notifications.js";
 import { sessions } from "../lib/sessions.js";
 import "./segue-session.js";
 
@@ -47,8 +48,8 @@ class Sidebar extends Part {
         search,
         this.deeper,
         this.pending,
-        this.list,
         this.note,
+        this.list,
         h(
           "div.own",
           h("button.leave", { onclick: () => this.emit("segue-settings") }, icon("settings"), t("settings")),
@@ -124,7 +125,6 @@ class Sidebar extends Part {
     if (!localStorage.getItem("segue.logged-in")) return null;
     const logOut = async () => {
       // The next user of this device must not be told of this one's news.
-      const { notifications } = await import("../lib/notifications.js");
       await notifications.disable().catch(() => {});
       await remove("auth/session").catch(() => {});
       localStorage.removeItem("segue.logged-in");

@@ -7,6 +7,7 @@ import "./segue-composer.js";
 import "./segue-empty.js";
 import "./segue-future.js";
 import "./segue-header.js";
+import "./segue-notify.js";
 import "./segue-past.js";
 import "./segue-queue.js";
 import "./segue-recall.js";
@@ -124,6 +125,7 @@ class Talk extends Part {
     this.past.show(chat.fold.shown);
     this.#showFuture();
     this.#showQueue();
+    if (loading) return;
     this.#scrollToEnd();
     this.#scrolled();
   }

@@ -36,7 +36,7 @@ class Timeline extends Part {
 function namesOf({ recall, messages }, jobs) {
   const names = new Map(jobs.map(({ job_id: id, name }) => [id, name]));
   if (recall) names.set(recall.id, recallLabel(recall));
-  for (const { task_id: id, message_text: words } of messages ?? []) names.set(id, `“${words}”`);
+  for (const { task_id: id, message_text: words } of messages ?? []) names.set(id, t("quoted", { words }));
   return names;
 }
 

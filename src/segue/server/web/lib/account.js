@@ -1,4 +1,4 @@
-// Who uses the page and which model answers, as the server says. Loaded after the first screen.
+// Who uses the page and which model answers, as the server says.
 
 import { get } from "./api.js";
 

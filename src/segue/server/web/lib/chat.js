@@ -1,6 +1,7 @@
 // The open conversation: its past from the log, its present from the socket, its future from its jobs.
 
 import { get, inPath, maybe, post } from "./api.js";
+import { nextTask } from "./dom.js";
 import { Fold } from "./fold.js";
 import { ghosts } from "./future.js";
 import { live } from "./connection.js";
@@ -104,6 +105,7 @@ export class Chat extends EventTarget {
         get(`${this.path}/log?limit=${PAGE}`),
         this.#getFuture().catch(() => null),
         this.#getArchives(),
+        nextTask(),
       ]);
       if (this.#closed) return;
       this.session = session;

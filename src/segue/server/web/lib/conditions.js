@@ -35,7 +35,7 @@ export function conditionWords(condition, jobs = []) {
   const job = jobs.find(({ id }) => id === condition.job);
   return t(kind === "outcome" && !seconds ? "if_outcome_ever" : `if_${kind}`, {
     time: seconds ? formatDistance(seconds * 1000) : "",
-    words: listed((condition.words ?? []).map((word) => `“${word}”`), "disjunction"),
+    words: listed((condition.words ?? []).map((words) => t("quoted", { words })), "disjunction"),
     job: job?.name ?? t("removed_job"),
     outcome: condition.is ? t(`outcome_${condition.is}`) : "",
   });

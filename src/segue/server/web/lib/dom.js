@@ -138,6 +138,9 @@ export class Part extends HTMLElement {
 
 export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+/** Ends the current task, so that the browser can paint and react to the user before more work. */
+export const nextTask = () => new Promise((next) => setTimeout(next));
+
 /** Runs `work` in the next frame, once for any number of calls, and at most once in `pause` milliseconds. */
 export function oncePerFrame(work, pause = 0) {
   let waiting = false;

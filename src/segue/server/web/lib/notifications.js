@@ -1,4 +1,4 @@
-// Notifications on this device by Web Push, and the badge of the installed app. Loaded after the first screen.
+// Notifications on this device by Web Push, and the badge of the installed app.
 
 import { address, get, post, remove } from "./api.js";
 import { live } from "./connection.js";

@@ -1,10 +1,11 @@
 // The list of conversations, newest first, kept up to date by live events, and which of them are unread.
 
+import { account } from "./account.js";
 import { get, inPath, patch, post, remove } from "./api.js";
 import { live } from "./connection.js";
 
 /** One screen of them. */
-export const FIRST = "sessions?limit=30";
+const FIRST = "sessions?limit=30";
 const ALL = "sessions?limit=500";
 const MOST = 5000;
 
@@ -12,11 +13,10 @@ class Sessions extends EventTarget {
   #known = new Map();
   /** Keys that a live event has changed since the list was requested. */
   #updated = new Set();
-  /** The user who looks at the page, once it is known. */
-  #caller = null;
   state = "loading";
 
   start() {
+    account.addEventListener("change", () => this.#changed());
     live.addEventListener("session", ({ detail }) => this.#put(detail.key, detail.session));
     // The list was requested before the socket was open, so it may be out of date.
     live.addEventListener("state", () => this.load(), { once: true });
@@ -39,7 +39,6 @@ class Sessions extends EventTarget {
         path = more ? `${ALL}&cursor=${page.next_cursor}` : null;
       }
       if (only) return;
-      this.#caller ??= (await get("auth/session")).user;
       for (const key of before) {
         if (!listed.has(key)) this.#known.delete(key);
       }
@@ -61,7 +60,7 @@ class Sessions extends EventTarget {
 
   /** The owner of a session that belongs to another user, as an operator may see it; else null. */
   otherOwner(session) {
-    return session && this.#caller && session.user !== this.#caller ? session.user : null;
+    return session && account.user && session.user !== account.user ? session.user : null;
   }
 
   /** Messages of the user's own chats that they have not read, on any device. */

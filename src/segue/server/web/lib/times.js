@@ -9,6 +9,26 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const formatters = new Map();
 
+const callbacks = new Set();
+let current = new Date();
+
+/** The page's clock. It advances once a second, so that all that counts down agrees. */
+export const now = () => current;
+
+/** Calls `callback` every second until the signal aborts, but not while the page is hidden. */
+export function everySecond(callback, signal) {
+  callbacks.add(callback);
+  signal.addEventListener("abort", () => callbacks.delete(callback));
+}
+
+function tick() {
+  current = new Date();
+  if (!document.hidden) callbacks.forEach((callback) => callback());
+}
+
+setInterval(tick, 1000);
+document.addEventListener("visibilitychange", tick);
+
 export function format(moment, options) {
   const locale = language === "zh" ? "zh-CN" : document.documentElement.lang || "en";
   const key = locale + JSON.stringify(options);
@@ -29,33 +49,32 @@ const daysBetween = (from, to) => Math.round((midnight(to) - midnight(from)) / D
 export const sameDay = (one, other) => daysBetween(one, other) === 0;
 
 /** Options that show the year, unless it is the current one. */
-const year = (moment, now = new Date()) =>
-  moment.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
+const year = (moment) => (moment.getFullYear() === now().getFullYear() ? {} : { year: "numeric" });
 
 /** For the separator between days: `Today`, `Yesterday`, `Friday, 4 December`. */
-export function formatDay(moment, now = new Date()) {
-  const days = daysBetween(now, moment);
+export function formatDay(moment) {
+  const days = daysBetween(now(), moment);
   if (days === 0) return t("today");
   if (days === -1) return t("yesterday");
-  return format(moment, { weekday: "long", day: "numeric", month: "long", ...year(moment, now) });
+  return format(moment, { weekday: "long", day: "numeric", month: "long", ...year(moment) });
 }
 
 const shortDay = (moment, days) =>
   format(moment, days < 7 ? { weekday: "short" } : { day: "numeric", month: "short" });
 
 /** A time in the future: `in 11 min`, `today 17:30`, `tomorrow 09:00`, `Fri 08:00`, `17 Dec 09:00`. */
-export function formatUpcoming(moment, now = new Date()) {
-  const left = moment - now;
+export function formatUpcoming(moment) {
+  const left = moment - now();
   if (left <= 0) return t("now");
   if (left < HOUR) return t("in", { time: formatDistance(left) });
-  const days = daysBetween(now, moment);
+  const days = daysBetween(now(), moment);
   const day = days > 1 ? shortDay(moment, days) : t(days === 1 ? "tomorrow" : "today_at");
   return `${day} ${formatClock(moment)}`;
 }
 
 /** A time in the past, short enough for a list: `17:30`, `Fri`, `4 Dec`. */
-export function formatPast(moment, now = new Date()) {
-  const days = daysBetween(moment, now);
+export function formatPast(moment) {
+  const days = daysBetween(moment, now());
   return days ? shortDay(moment, days) : formatClock(moment);
 }
 
@@ -107,18 +126,4 @@ export function formatDuration(ms) {
   if (ms == null) return "";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < MINUTE ? `${(ms / 1000).toFixed(1)} s` : formatDistance(ms);
-}
-
-const callbacks = new Set();
-let interval;
-
-/** Calls `callback` every second until the signal aborts, but not while the page is hidden. */
-export function everySecond(callback, signal) {
-  callbacks.add(callback);
-  signal.addEventListener("abort", () => callbacks.delete(callback));
-  interval ??= setInterval(tick, 1000);
-}
-
-function tick() {
-  if (!document.hidden) callbacks.forEach((callback) => callback());
 }

@@ -1,6 +1,6 @@
 // Deutsch.
 
-export default {
+export const words = {
   chats: "Chats",
   new_chat: "Neuer Chat",
   search: "Chats durchsuchen",
@@ -150,7 +150,8 @@ export default {
 
   message: "Nachricht",
   write: "Nachricht schreiben, zum Beispiel „erinnere mich morgen um 9 an Ana“",
-  write_short: "Nachricht, oder „erinnere mich um 9 …“",
+  quoted: "„{words}“",
+  write_short: "„erinnere mich um 9 …“",
   send: "Senden",
   attach: "Dateien anhängen",
   attachments: "Angehängte Dateien",

@@ -1,6 +1,6 @@
 // English.
 
-export default {
+export const words = {
   // The frame
   chats: "Chats",
   new_chat: "New chat",
@@ -152,7 +152,8 @@ export default {
   // The composer
   message: "Message",
   write: "Write a message, for example “remind me tomorrow at 9 to call Ana”",
-  write_short: "Message, or “remind me at 9 …”",
+  quoted: "“{words}”",
+  write_short: "Message, or “remind me …”",
   send: "Send",
   attach: "Attach files",
   attachments: "Attached files",

@@ -1,6 +1,6 @@
 // 简体中文。
 
-export default {
+export const words = {
   chats: "对话",
   new_chat: "新对话",
   search: "搜索对话",
@@ -141,6 +141,7 @@ export default {
 
   message: "消息",
   write: "写下内容，或说明时间：“明天9点提醒我给安娜打电话”",
+  quoted: "“{words}”",
   write_short: "消息，或“9点提醒我……”",
   send: "发送",
   attach: "添加文件",
