@@ -133,7 +133,7 @@ async def test_a_commit_answers_at_once_and_its_task_has_the_result(
         "status": "accepted",
         "archived": True,
         "task_id": accepted["task_id"],
-        "archive_id": 1,
+        "archive_id": "1",
     }
     skipped = await http.post("/sessions/web:1/commit")
     assert (skipped.status_code, skipped.json()) == (

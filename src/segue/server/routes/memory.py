@@ -17,7 +17,7 @@ from segue.server.paging import (
     encode_cursor,
     encode_seq,
 )
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import memory as schemas
 
@@ -40,7 +40,7 @@ Status = Annotated[
     response_model_exclude_none=True,
     responses={
         200: {"description": "There was nothing to archive.", "model": schemas.CommitOut},
-        **responses(404, 413),
+        **responses(404, 409, 413),
     },
 )
 async def commit_session(
@@ -48,11 +48,17 @@ async def commit_session(
     response: Response,
     request: AuthenticatedRequest,
     body: schemas.CommitSession | None = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> schemas.CommitOut:
     """Archive the messages of finished turns at once. A task then extracts memories from the archive."""
     keep = body.keep_recent_count if body else None
     result = schemas.commit_out(
-        await request.kernel.memory.commit(key, keep_recent_count=keep, owner=request.owner)
+        await request.kernel.memory.commit(
+            key,
+            keep_recent_count=keep,
+            owner=request.owner,
+            request=await request.idempotency(idempotency_key),
+        )
     )
     if not result.archived:
         response.status_code = 200
