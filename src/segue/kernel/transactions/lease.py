@@ -20,6 +20,7 @@ from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
 from segue.kernel.transactions.result import Result, combined
 from segue.model.records import Event, Session, Turn, parts_body
+from segue.model.states import JobKind
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction
@@ -167,7 +168,7 @@ def _start(
         events_of[event.turn_id].append(event)
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     for index, one in enumerate(held):
-        updates = (yield from _empty_queue(one, now)) if one.session.id in emptied else ()
+        updates = yield from _updates_at_start(one, now, empties_queue=one.session.id in emptied)
         held[index] = replace(one, events=(*events_of[one.turn.id], *updates))
         if one.session.waiting_until is not None:
             yield from _end_waiting(one, one.session.waiting_until)
@@ -201,12 +202,20 @@ def _withdraw_unwanted(
     return withdrawn
 
 
-def _empty_queue(held: HeldLane, now: int) -> Transaction[Sequence[Event]]:
-    """Tell the session that the last of its waiting turns has started."""
-    update = queue_update(held.session, (), now, chat_id=held.turn.chat_id)
-    events = yield from session_log.append_turn_events([update])
-    yield queries.sessions.number_events, {"id": held.session.id, "events": 1}
-    return events
+def _updates_at_start(held: HeldLane, now: int, *, empties_queue: bool) -> Transaction[Sequence[Event]]:
+    """Tell the session that its recall is running, and that the last of its waiting turns has started."""
+    session, turn, updates = held.session, held.turn, list[Event]()
+    if turn.source and turn.source.kind == JobKind.RECALL:
+        body = {"job_id": turn.source.job_id}
+        updates.append(
+            replace(held.opened, type="recall_update", role=None, content=None, source=None, body=body)
+        )
+    if empties_queue:
+        updates.append(queue_update(session, (), now, chat_id=turn.chat_id))
+    if not updates:
+        return ()
+    yield queries.sessions.number_events, {"id": session.id, "events": len(updates)}
+    return (yield from session_log.append_turn_events(session_log.numbered(updates, session.last_seq)))
 
 
 def _end_waiting(held: HeldLane, until: int) -> Transaction[None]:

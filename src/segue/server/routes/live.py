@@ -80,8 +80,6 @@ async def session_events(
                     # The same for all followers of the session, so it is built once.
                     build = partial(wire_events.to_wire, kernel, session, item, overview=None)
                     yield await kernel.hub.shared.once((session.id, item.seq), build)
-                if not replay and (update := wire_events.job_update_of(item)):
-                    yield await wire_events.to_wire(kernel, session, update, overview=None)
 
 
 async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:
