@@ -1,11 +1,12 @@
 """Routes of memory: commits and their tasks, archives, memories, and the model's context."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.model.text_checks import MAX_KEY
-from segue.server.auth import require_admin
+from segue.server.auth import LOCAL_OPERATOR
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
 from segue.server.paging import (
@@ -185,10 +186,12 @@ async def delete_memory(memory_id: IdInPath, request: AuthenticatedRequest) -> s
     return schemas.MemoryDeleted(deleted=True)
 
 
-@router.get(
-    "/system/auto-commit/index", summary="List sessions with an idle timeout", responses=responses(403)
-)
+@router.get("/system/auto-commit/index", summary="List sessions with an idle timeout")
 async def get_auto_commit_index(request: AuthenticatedRequest) -> schemas.IndexOut:
-    """List sessions that are committed after an idle time, by account and user. Requires the role admin."""
-    require_admin(request.caller)
-    return schemas.index(await request.kernel.memory.auto_commit_index(), request.kernel.clock.ms())
+    """List the sessions that are committed after an idle time, by account and user: the caller's own, for an
+    admin those of the account, on a server without keys all of them."""
+    found = await request.kernel.memory.auto_commit_index()
+    if request.caller is not LOCAL_OPERATOR:
+        members = [member for member in found.members if request.owner.reaches(member.owner)]
+        found = replace(found, members=members)
+    return schemas.index(found, request.kernel.clock.ms())
