@@ -225,9 +225,11 @@ async def explain_automation(
             description="A slot of the job, RFC 3339. Default: the current state and the newest run.",
         ),
     ] = None,
+    at: Annotated[str | None, Query(max_length=40, description="The same as `slot`.")] = None,
 ) -> schemas.ExplanationOut:
     """Return the outcome of a slot, the reasons for it, and the next five slots."""
-    _, explanation = await schemas.explain_job(request.kernel, await _load(request, job_id), _moment(slot))
+    asked = _moment(at if slot is None else slot)
+    _, explanation = await schemas.explain_job(request.kernel, await _load(request, job_id), asked)
     return explanation
 
 
