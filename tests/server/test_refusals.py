@@ -1,4 +1,4 @@
-"""Refused requests: each problem names the field that has the wrong value, whoever found it."""
+"""Refused requests: each problem names the field that has the wrong value."""
 
 from typing import Any
 
