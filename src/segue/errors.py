@@ -77,6 +77,8 @@ class SegueError(Exception):
 
 class Invalid(SegueError):
     code = "invalid"
+    field: str | None = None
+    """The field of the request that has the wrong value, if the server knows it."""
 
 
 class BadKey(Invalid):

@@ -41,7 +41,7 @@ async def test_a_flag_of_a_policy_without_the_policy_is_refused_by_its_name(segu
 async def test_memories_are_extracted_found_corrected_and_removed(segue: Segue) -> None:
     await run_json(segue, "sessions", "add-message", "web:1", "I live in Berlin.")
     done = await run_json(segue, "sessions", "commit", "web:1")
-    assert (done["status"], done["archive_id"]) == ("accepted", 1)
+    assert (done["status"], done["archive_id"]) == ("accepted", "1")
     assert (await segue("sessions", "commit", "web:1")).out == "Nothing was archived: no_messages.\n"
     assert (await segue("memories", "list")).out == "There are no memories yet.\n"
     await segue("chat", "--session", "web:1", text="hello\n")  # its workers extract memories

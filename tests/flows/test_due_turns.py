@@ -137,7 +137,7 @@ async def test_a_store_that_fails_costs_no_capacity(
         assert not await kernel.audit()
 
 
-async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
+async def test_of_a_recall_it_is_told_that_it_runs_and_that_it_has_ended(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:
     """In the log, and for listeners."""
@@ -152,6 +152,6 @@ async def test_of_a_recall_it_is_told_first_that_it_was_claimed(
             while heard[-1:] != ["session_sync"]:
                 one = await listener.next()
                 heard += [one.type] if isinstance(one, Event) else []
-    turn = ["recall_update", "stream_start", "stream_end", "recall_update", "session_sync"]
+    turn = ["stream_start", "recall_update", "stream_end", "recall_update", "session_sync"]
     assert heard == turn
     assert await log(kernel) == ["recall_update", *turn]

@@ -31,8 +31,6 @@ class Listener:
         if event["type"] in ("stream_delta", "thinking_delta"):
             self._append(event)
             return
-        if event["type"] in ("recall_update", "automation_update") and event["seq"] == self.seq:
-            return  # of a job whose turn started or ended: not in the log, with the number of that event
         assert event["seq"] == self.seq + 1, f"{event} after {self.seq}"
         self.seq = event["seq"]
         self.types.append(event["type"])

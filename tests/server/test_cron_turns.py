@@ -88,11 +88,11 @@ async def test_the_trigger_of_a_recall_is_marked(kernel: Kernel, clock: ManualCl
     assert answer["source"]["kind"] == "recall"
 
 
-async def test_followers_get_the_job_when_its_turn_starts_and_ends(
+async def test_the_events_of_a_scheduled_turn_are_numbered_like_those_of_a_chat(
     kernel: Kernel, clock: ManualClock
 ) -> None:
-    """After the event that changed it, with the same seq, and before the final sync."""
-    job = await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look")
+    """Only pieces of text repeat a number."""
+    await kernel.schedule(CHAT, Every(3600), Ask("Look."), name="Look")
     session = await kernel.sessions.get(CHAT)
     there = asyncio.Event()
 
@@ -116,13 +116,9 @@ async def test_followers_get_the_job_when_its_turn_starts_and_ends(
     start = session.last_seq + 1
     assert [(one["type"], one["seq"]) for one in heard if one["type"] != "stream_delta"] == [
         ("stream_start", start),
-        ("automation_update", start),
         ("stream_end", start + 1),
-        ("automation_update", start + 1),
         ("session_sync", start + 2),
     ]
-    updates = [one["job"] for one in heard if one["type"] == "automation_update"]
-    assert [update["id"] for update in updates] == [job.id, job.id]
 
 
 @pytest.mark.parametrize("settings", [Settings(), UNIFIED], ids=["apart", "unified"])

@@ -60,6 +60,16 @@ async def test_a_calendar_file_becomes_a_set_that_a_schedule_may_name(http: http
     assert "Its day set school was last changed on" in explained.json()["text"]
 
 
+async def test_a_holiday_before_the_job_was_made_is_named(http: httpx2.AsyncClient) -> None:
+    schedule = {"kind": "cron", "expr": "0 9 * * *", "tz": "Asia/Shanghai", "days": "CN"}
+    made = await http.post("/sessions/web:1/automations", json={"message": "Go.", "schedule": schedule})
+    explained = await http.get(
+        f"/automations/{made.json()['id']}/explain", params={"at": "2025-10-01T09:00:00+08:00"}
+    )
+    assert explained.json()["verdict"] == "unknown"
+    assert "1 Oct 2025 is a holiday in CN" in explained.json()["text"]
+
+
 async def test_a_set_is_shown_with_its_days_of_a_year(http: httpx2.AsyncClient) -> None:
     await imported(http)
     shown = (await http.get("/days/school", params={"year": 2091})).json()

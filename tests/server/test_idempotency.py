@@ -47,6 +47,19 @@ async def test_messages_and_sessions_are_created_once(http: httpx2.AsyncClient) 
     assert made[0].json() == made[1].json()
 
 
+async def test_a_session_is_committed_once(http: httpx2.AsyncClient, kernel: Kernel) -> None:
+    nothing = {"Idempotency-Key": "nothing"}
+    await http.post("/sessions", json={"key": "web:1"})
+    skipped = await http.post("/sessions/web:1/commit", headers=nothing)
+    await http.post("/sessions/web:1/messages", json={"role": "user", "content": "a"})
+    again = await http.post("/sessions/web:1/commit", headers=nothing)
+    assert (skipped.status_code, skipped.json()) == (again.status_code, again.json())
+    made = [await http.post("/sessions/web:1/commit", json={}, headers=ONCE) for _ in range(2)]
+    assert [each.status_code for each in made] == [202, 202]
+    assert made[0].json() == made[1].json()
+    assert len(await kernel.memory.archives("web:1")) == 1
+
+
 async def test_a_key_is_for_one_request_only(http: httpx2.AsyncClient) -> None:
     await http.post("/sessions/web:1/turns", json={"content": "Hi"}, headers=ONCE)
     other = await http.post("/sessions/web:1/turns", json={"content": "Ho"}, headers=ONCE)

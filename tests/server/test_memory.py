@@ -133,7 +133,7 @@ async def test_a_commit_answers_at_once_and_its_task_has_the_result(
         "status": "accepted",
         "archived": True,
         "task_id": accepted["task_id"],
-        "archive_id": 1,
+        "archive_id": "1",
     }
     skipped = await http.post("/sessions/web:1/commit")
     assert (skipped.status_code, skipped.json()) == (
@@ -231,7 +231,7 @@ async def test_the_index_has_the_shape_of_the_contract(http: httpx2.AsyncClient,
 async def test_users_see_only_their_own_tasks_and_memories(
     guarded: httpx2.AsyncClient, kernel: Kernel
 ) -> None:
-    """A7.1: tasks and memories are owner-scoped; the index is the operator's."""
+    """A7.1: tasks, memories and the index are owner-scoped."""
     await guarded.post(
         "/sessions/web:1/messages", json={"role": "user", "content": "My name is Ada."}, headers=bearer(ADA)
     )
@@ -242,8 +242,16 @@ async def test_users_see_only_their_own_tasks_and_memories(
     for path in (f"/tasks/{done['task_id']}", "/sessions/web:1/archives/1", "/sessions/web:1/context"):
         assert (await guarded.get(path, headers=bearer(BEN))).status_code == 404
     assert (await guarded.delete(f"/memories/{memory['id']}", headers=bearer(BEN))).status_code == 404
-    assert (await guarded.get("/system/auto-commit/index", headers=bearer(ADA))).status_code == 403
-    assert (await guarded.get("/system/auto-commit/index", headers=bearer(ROOT_KEY))).status_code == 200
+    idle = {
+        "role": "user",
+        "content": "Hello.",
+        "auto_commit_policy": {"enabled": True, "idle_timeout_seconds": 60},
+    }
+    await guarded.post("/sessions/web:1/messages", json=idle, headers=bearer(ADA))
+    expected: dict[str, Any] = {ADA: {"one": {"ada": {"web:1": {}}}}, BEN: {}, ROOT_KEY: {}}
+    for key, seen in expected.items():
+        index = await guarded.get("/system/auto-commit/index", headers=bearer(key))
+        assert (index.status_code, index.json()["data"]) == (200, seen)
 
 
 async def test_health_lists_memory_as_a_capability(http: httpx2.AsyncClient) -> None:

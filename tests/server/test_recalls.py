@@ -216,7 +216,7 @@ async def test_a_client_that_connects_during_a_headless_run_gets_all_of_it(serve
         await subscribe(second, "web:middle")
         events = await receive_until(second, "session_sync")
     replayed = [event["type"] for event in events if event.get("replay")]
-    assert replayed == ["stream_start", "tool_started", "tool_call", "stream_delta"]
+    assert replayed == ["stream_start", "recall_update", "tool_started", "tool_call", "stream_delta"]
     pieces = [event for event in events if event["type"] == "stream_delta"]
     text = ""
     for piece in pieces:

@@ -138,6 +138,11 @@ def test_days_of_a_cron_line(expr: str, expected: str) -> None:
     assert Cron(expr, tz="UTC").next_after(NOON) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
+def test_a_cron_line_may_be_a_name() -> None:
+    assert Cron("@daily", tz="UTC") == Cron("0 0 * * *", tz="UTC")
+    assert Cron(" @Weekly").expr == "0 0 * * 0"
+
+
 def test_a_line_that_its_zone_never_shows_has_no_slot() -> None:
     """02:xx on the last Sunday of March is the hour that Berlin jumps over, every year."""
     assert Cron("*/30 2 * 3 7L", tz="Europe/Berlin").first(NOON) is None
@@ -265,7 +270,7 @@ def test_a_moment_that_no_job_can_have_is_refused(at: Any) -> None:
         ("", "five fields.*got 0"),
         ("* * * *", "five fields.*got 4"),
         ("0 * * * * *", "five fields.*got 6"),
-        ("@daily", "five fields.*got 1"),
+        ("@sometimes", "five fields.*got 1"),
         ("60 * * * *", "bad minute"),
         ("* 24 * * *", "bad hour"),
         ("* * 0 * *", "bad day-of-month"),

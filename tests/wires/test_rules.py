@@ -60,6 +60,16 @@ async def test_a_request_with_a_key_is_answered(http: httpx2.AsyncClient, path: 
 
 
 @every_wire
+async def test_a_request_of_any_account_may_be_repeated(http: httpx2.AsyncClient, path: str) -> None:
+    once = {"Idempotency-Key": "a-key-of-one-request"}
+    first, second = [await http.post(path, json=BODIES[path], headers=once) for _ in range(2)]
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.headers.get("X-Segue-Session") == second.headers.get("X-Segue-Session")
+    if path.startswith("/langgraph"):
+        assert first.json() == second.json()
+
+
+@every_wire
 async def test_a_request_without_a_key_is_refused_in_the_wires_own_shape(
     http: httpx2.AsyncClient, path: str
 ) -> None:

@@ -335,7 +335,7 @@ def commit(data: JSON, session_key: str) -> records.RemoteCommit:
     if not data["archived"]:
         return CommitSkipped(data["reason"])
     return records.RemoteArchiveMade(
-        session_key=session_key, task_id=data["task_id"], archive_n=data["archive_id"]
+        session_key=session_key, task_id=data["task_id"], archive_n=int(data["archive_id"])
     )
 
 
@@ -364,7 +364,7 @@ def task(data: JSON) -> records.RemoteTask:
         id=data["task_id"],
         type=data["task_type"],
         session_key=data["session_key"],
-        archive_n=data["archive_id"],
+        archive_n=int(data["archive_id"]),
         state=TaskState(data["status"]),
         stage=data["stage"],
         attempt=data["attempt"],

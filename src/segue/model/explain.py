@@ -362,11 +362,11 @@ def _without_run(facts: ExplainFacts, asked: datetime, tell: _Clock) -> _Part:
     job = facts.job
     when = tell.at(asked)
     if to_ms(asked) < job.created_at:
-        return _Part(Verdict.UNKNOWN, (f"On {when} the job was not there yet: it was made later.",))
+        sentence = f"On {when} the job was not there yet: it was made later."
+        return _Part(Verdict.UNKNOWN, _with_day(sentence, job, asked))
     if not isinstance(job.trigger, Idle) and not job.trigger.count_between(asked - _JUST, asked):
         sentence = f"{when} is no moment of this job, which runs {job.trigger}."
-        note = day_note(job, asked)
-        return _Part(Verdict.UNKNOWN, (sentence, f"{note}.") if note else (sentence,))
+        return _Part(Verdict.UNKNOWN, _with_day(sentence, job, asked))
     if asked > facts.now:
         return _Part(Verdict.SCHEDULED, (f"{when} has not come yet.",))
     if job.state is JobState.PAUSED and job.updated_at <= to_ms(asked):
@@ -378,6 +378,11 @@ def _without_run(facts: ExplainFacts, asked: datetime, tell: _Clock) -> _Part:
 
 
 _JUST = timedelta(milliseconds=1)
+
+
+def _with_day(sentence: str, job: Job, asked: datetime) -> tuple[str, ...]:
+    note = day_note(job, asked)
+    return (sentence, f"{note}.") if note else (sentence,)
 
 
 # The state of the job

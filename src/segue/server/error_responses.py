@@ -1,7 +1,8 @@
 """Error responses: convert errors to problem+json and choose the HTTP status. Codes are of `segue.errors`."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,6 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from segue import errors
 from segue.model.redaction import redact
+from segue.model.text_checks import clean
+from segue.server.schemas.body import BROKEN_RULE, UNION_TAG
 from segue.server.schemas.common import Problem
 
 _log = logging.getLogger(__name__)
@@ -75,8 +78,9 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def problem_of(error: Exception) -> Problem:
     match error:
         case RequestValidationError():
-            field, detail = _first_error(error)
-            return _problem(422, "invalid", detail, field=field)
+            # The first part of a place says where the value was given: in the body, the query, a header.
+            first = error.errors()[0]
+            return validation_problem({**first, "loc": first["loc"][1:]})
         case Refused():
             return _problem(error.status_code, error.code, error.detail)
         case HTTPException():
@@ -88,10 +92,39 @@ def problem_of(error: Exception) -> Problem:
             # The sentence may name files and servers, which clients must not see.
             detail = "the database could not do it; nothing was promised, try again"
             return _problem(_status_of(error), error.code, detail)
+        case errors.Invalid():
+            return _problem(422, error.code, str(error), field=error.field)
         case errors.SegueError():
             return _problem(_status_of(error), error.code, str(error))
         case _:
             return _problem(500, "internal", "internal error; see the server's log")
+
+
+def validation_problem(error: Mapping[str, Any], what: str = "the body") -> Problem:
+    """The problem of the first error that pydantic found, which names the field."""
+    if error["type"] == "json_invalid":
+        return _problem(422, "invalid", "the body is not JSON")
+    # A rule about several fields is broken by the model; it says which field to change.
+    named = [*error["loc"], *filter(None, [error.get("ctx", {}).get("field")])]
+    field = ".".join(str(part) for part in named if not str(part).startswith(UNION_TAG)) or None
+    return _problem(422, "invalid", f"{field or what}: {_reason(error)}", field=field)
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    message: str = error["msg"]
+    return message if error["type"] == BROKEN_RULE else f"{message[:1].lower()}{message[1:]}"
+
+
+@contextmanager
+def naming(fields: Mapping[type[errors.Invalid], str]) -> Iterator[None]:
+    """Name the field of a request whose value the kernel refuses, by the class of the error."""
+    try:
+        yield
+    except errors.Invalid as error:
+        error.field = next((field for kind, field in fields.items() if isinstance(error, kind)), None)
+        raise
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -146,21 +179,13 @@ def _problem(
         type="about:blank",
         title=title,
         status=status,
-        detail=detail,
+        # A detail may quote what the caller sent, also characters that no response can have.
+        detail=clean(detail),
         code=code,
-        field=field,
+        field=None if field is None else clean(field),
         jobs=jobs,
     )
 
 
 def _status_of(error: errors.SegueError) -> int:
     return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
-
-
-def _first_error(error: RequestValidationError) -> tuple[str | None, str]:
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"][1:]]
-    if first["type"] == "json_invalid":
-        return None, "the body is not JSON"
-    field = ".".join(path) or None
-    return field, f"{field or 'the body'}: {first['msg'][:1].lower()}{first['msg'][1:]}"

@@ -32,6 +32,17 @@ from cronsim import CronSim, CronSimError
 from segue.errors import BadTrigger
 from segue.times.format import quoted
 
+CRON_NAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+"""Words for whole lines, as Debian cron has them."""
+
 _LONGEST_LINE = 500
 _FIELDS = "minute hour day month weekday"
 _NEVER = "the cron line {} never fires: there is no such day"

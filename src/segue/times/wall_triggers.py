@@ -22,7 +22,7 @@ JSON: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """By a cron line of five fields, in the wall time of a zone.
+    """By a cron line of five fields, or a name such as `@daily`, in the wall time of a zone.
 
     It reads lists, ranges, steps, names (`MON`, `JAN`), `L`, `LW`, `5L` and `MON#2`, as cronsim does. A slot
     matches day or weekday; if one of them begins with `*`, it matches both.
@@ -49,8 +49,9 @@ class Cron:
     def __post_init__(self) -> None:
         if not isinstance(self.expr, str):
             raise BadTrigger(f"a cron line is a string such as '0 9 * * 1-5', got {quoted(self.expr)}")
+        expr = " ".join(self.expr.split())
+        object.__setattr__(self, "expr", cron_line.CRON_NAMES.get(expr.lower(), expr))
         cron_line.read_line(self.expr)
-        object.__setattr__(self, "expr", " ".join(self.expr.split()))
         if self.tz is not None:
             check_zone(self.tz)
         object.__setattr__(self, "shift", _shift(self.shift))

@@ -1,13 +1,17 @@
 """Memory: archives sessions, shows archives and tasks, and reads and changes a user's memories."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
 
 from segue.errors import BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
+from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.memory import archive, learn
-from segue.kernel.transactions.memory.archive import CommitOutcome
+from segue.kernel.transactions.memory.archive import ArchiveMade, CommitOutcome, CommitSkipped
 from segue.kernel.transactions.memory.learn import Undone
+from segue.kernel.transactions.result import Result
 from segue.memory.embedding import embedded
 from segue.memory.model_context import Context, assemble
 from segue.memory.ranked_search import MemoryQuery, memory_query
@@ -17,6 +21,7 @@ from segue.model.memory import KNOWN, Archive, FoundMemory, Index, Memory, Memor
 from segue.model.records import NEWEST, Asker, Owner, PageStart, Session
 from segue.model.text_checks import check_text
 from segue.model.transcript import Message, message_of
+from segue.store.database import Transaction
 
 _LONGEST_MEMORY = 2_000
 _LONGEST_QUERY = 2_000
@@ -31,7 +36,12 @@ class MemoryApi:
         self._context = context
 
     async def commit(
-        self, key: SessionRef, *, keep_recent_count: int | None = None, owner: Asker = OPERATOR
+        self,
+        key: SessionRef,
+        *,
+        keep_recent_count: int | None = None,
+        owner: Asker = OPERATOR,
+        request: Request | None = None,
     ) -> CommitOutcome:
         """Archives a session's ended turns and messages, except for the newest, which it keeps.
 
@@ -43,9 +53,9 @@ class MemoryApi:
             raise BadSetting(f"keep_recent_count is from 0 to {MOST_KEPT:,}, got {keep_recent_count!r}")
         session = await self._context.session(key, owner)
         now = self._context.clock.ms()
-        done = await self._context.store.commit(
-            archive.commit, session.id, now, task_id=self._context.ids(now), keep=keep_recent_count
-        )
+        task_id = self._context.ids(now)
+        work = partial(archive.commit, session.id, now, task_id=task_id, keep=keep_recent_count)
+        done = await self._context.commit_once(request, work, now, keep=_to_json, again=_from_json)
         return self._context.announce(done)
 
     async def archives(
@@ -234,3 +244,12 @@ class MemoryApi:
     ) -> list[Memory]:
         """Returns a user's memories, newest first."""
         return await self._context.memory.memories(owner.own, limit=limit, before=before)
+
+
+def _to_json(done: Result[CommitOutcome]) -> Mapping[str, Any]:
+    return asdict(done.value)
+
+
+def _from_json(data: Mapping[str, Any]) -> Transaction[Result[CommitOutcome]]:
+    yield from ()
+    return Result(value=CommitSkipped(**data) if "reason" in data else ArchiveMade(**data))

@@ -88,8 +88,7 @@ def fire(
         return Result(value=None, wake=_COURIER)
     queued = yield from lane.admit(route, work, now)
     events = queued.events
-    if events or job.kind is JobKind.RECALL:
-        # Needed if the turn waits, or for a recall. Otherwise its `stream_start` shows that the job fired.
+    if events:  # The turn waits. Otherwise its `stream_start` shows that the job fired.
         session = route.chat if route.chat.id == job.session_id else route.lane
         grown = sum(event.session_id == session.id for event in events)
         session = replace(session, last_seq=session.last_seq + grown)

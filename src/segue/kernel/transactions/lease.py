@@ -20,6 +20,7 @@ from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
 from segue.kernel.transactions.result import Result, combined
 from segue.model.records import Event, Session, Turn, parts_body
+from segue.model.states import JobKind
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction
@@ -164,9 +165,10 @@ def _start(
     held: list[HeldLane] = []
     for session in (session for session in sessions if session.id in turns):
         turn, state = turns[session.id], states[session.id]
-        events = events_of[turn.id]
-        if session.id in emptied:
-            events += yield from _empty_queue(session, turn, now)
+        updates = yield from _updates_at_start(
+            session, opened[session.id], now, empties_queue=session.id in emptied
+        )
+        events = [*events_of[turn.id], *updates]
         resumed = state.question if state.is_answered_by(turn, session, now) else None
         if session.waiting_until is not None:
             yield from _end_waiting(turn, session.waiting_until, answered=resumed is not None)
@@ -212,12 +214,20 @@ def _withdraw_unwanted(
     return withdrawn
 
 
-def _empty_queue(session: Session, turn: Turn, now: int) -> Transaction[Sequence[Event]]:
-    """Tell the session that the last of its waiting turns has started."""
-    update = queue_update(session, (), now, chat_id=turn.chat_id)
-    events = yield from session_log.append_turn_events([update])
-    yield queries.sessions.number_events, {"id": session.id, "events": 1}
-    return events
+def _updates_at_start(
+    session: Session, opened: Event, now: int, *, empties_queue: bool
+) -> Transaction[Sequence[Event]]:
+    """Tell the session that its recall is running, and that the last of its waiting turns has started."""
+    updates: list[Event] = []
+    if opened.source and opened.source.kind == JobKind.RECALL:
+        body = {"job_id": opened.source.job_id}
+        updates.append(replace(opened, type="recall_update", role=None, content=None, source=None, body=body))
+    if empties_queue:
+        updates.append(queue_update(session, (), now, chat_id=opened.via_id))
+    if not updates:
+        return ()
+    yield queries.sessions.number_events, {"id": session.id, "events": len(updates)}
+    return (yield from session_log.append_turn_events(session_log.numbered(updates, session.last_seq)))
 
 
 def _end_waiting(turn: Turn, until: int, *, answered: bool) -> Transaction[None]:

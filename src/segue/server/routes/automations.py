@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Response
 
+from segue import errors
 from segue.kernel.api.jobs import OwnedJob
 from segue.kernel.kernel import Kernel
 from segue.model.action import Ask, View, changed_ask
@@ -12,7 +13,7 @@ from segue.model.policy import Policy
 from segue.model.prompts import Mode
 from segue.model.records import NEWEST, Job, PageStart, Session
 from segue.model.states import JobKind
-from segue.server.error_responses import Refused, responses
+from segue.server.error_responses import Refused, naming, responses
 from segue.server.paging import Cursor, Limit, decode_cursor, decode_seq, encode_cursor, encode_seq
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
@@ -25,6 +26,13 @@ from segue.times.clock import to_moment
 from segue.times.trigger import Cron, Trigger
 
 _ANY_DAYS = "CN"
+
+_NAMED = {
+    errors.BadTrigger: "schedule",
+    errors.BadTime: "schedule",
+    errors.BadPolicy: "policy",
+    errors.PriceUnknown: "policy.budget",
+}
 
 router = APIRouter(
     route_class=AuthenticatedRoute, tags=["Automations"], responses=responses(400, 401, 403, 404, 422)
@@ -91,12 +99,25 @@ async def add_automation(
     await request.may_open(key)
     kernel = request.kernel
     session = await kernel.sessions.find(key, owner=request.owner)
-    trigger = await _trigger(kernel, session, body.schedule, body.timezone)
-    action = Ask(body.message, mode=Mode(body.mode), view=View(body.view), model=body.model, look=body.look)
-    policy = schemas.policy_in(body.policy, Policy())
-    if dry_run:
-        response.status_code = 200
-        found = await kernel.jobs.preview(
+    with naming(_NAMED):
+        trigger = await _trigger(kernel, session, body.schedule, body.timezone)
+        action = Ask(
+            body.message, mode=Mode(body.mode), view=View(body.view), model=body.model, look=body.look
+        )
+        policy = schemas.policy_in(body.policy, Policy())
+        if dry_run:
+            response.status_code = 200
+            found = await kernel.jobs.preview(
+                session or key,
+                trigger,
+                action,
+                name=body.name,
+                policy=policy,
+                limits=True,
+                owner=request.owner,
+            )
+            return dry_run_out(found, kernel.sessions.zone_in(session))
+        job = await kernel.jobs.add(
             session or key,
             trigger,
             action,
@@ -104,18 +125,8 @@ async def add_automation(
             policy=policy,
             limits=True,
             owner=request.owner,
+            request=await request.idempotency(idempotency_key),
         )
-        return dry_run_out(found, kernel.sessions.zone_in(session))
-    job = await kernel.jobs.add(
-        session or key,
-        trigger,
-        action,
-        name=body.name,
-        policy=policy,
-        limits=True,
-        owner=request.owner,
-        request=await request.idempotency(idempotency_key),
-    )
     (job_out,) = await schemas.jobs_out(kernel, [job], *([session] if session else []))
     return job_out
 
@@ -138,19 +149,20 @@ async def change_automation(
         mode, view = body.mode and Mode(body.mode), body.view and View(body.view)
         models = {name: getattr(body, name) for name in ("model", "look") if name in body.model_fields_set}
         before = job.trigger.days if isinstance(job.trigger, Cron) else None
-        trigger = (
-            await _trigger(kernel, found.session, body.schedule, body.timezone, before)
-            if body.schedule
-            else None
-        )
-        job = await kernel.jobs.update(
-            found,
-            name=body.name,
-            trigger=trigger,
-            action=changed_ask(job.action, message=body.message, mode=mode, view=view, **models),
-            policy=schemas.policy_in(body.policy, job.policy),
-            limits=True,
-        )
+        with naming(_NAMED):
+            trigger = (
+                await _trigger(kernel, found.session, body.schedule, body.timezone, before)
+                if body.schedule
+                else None
+            )
+            job = await kernel.jobs.update(
+                found,
+                name=body.name,
+                trigger=trigger,
+                action=changed_ask(job.action, message=body.message, mode=mode, view=view, **models),
+                policy=schemas.policy_in(body.policy, job.policy),
+                limits=True,
+            )
     return await _answer(request, found, job)
 
 
@@ -213,9 +225,11 @@ async def explain_automation(
             description="A slot of the job, RFC 3339. Default: the current state and the newest run.",
         ),
     ] = None,
+    at: Annotated[str | None, Query(max_length=40, description="The same as `slot`.")] = None,
 ) -> schemas.ExplanationOut:
     """Return the outcome of a slot, the reasons for it, and the next five slots."""
-    _, explanation = await schemas.explain_job(request.kernel, await _load(request, job_id), _moment(slot))
+    asked = _moment(at if slot is None else slot)
+    _, explanation = await schemas.explain_job(request.kernel, await _load(request, job_id), asked)
     return explanation
 
 

@@ -25,7 +25,13 @@ from segue.kernel.transactions.replies import Acted
 from segue.model.records import Asker, Event, Overview, Session
 from segue.model.text_checks import MAX_NAME
 from segue.server.auth import Caller
-from segue.server.error_responses import Refused, problem_of, problem_response, responses
+from segue.server.error_responses import (
+    Refused,
+    problem_of,
+    problem_response,
+    responses,
+    validation_problem,
+)
 from segue.server.event_stream import EventStream
 from segue.server.paging import LARGEST_SEQ
 from segue.server.request_context import (
@@ -74,8 +80,6 @@ async def session_events(
                     # The same for all followers of the session, so it is built once.
                     build = partial(wire_events.to_wire, kernel, session, item, overview=None)
                     yield await kernel.hub.shared.once((session.id, item.seq), build)
-                if not replay and (update := wire_events.job_update_of(item)):
-                    yield await wire_events.to_wire(kernel, session, update, overview=None)
 
 
 async def summaries(kernel: Kernel, owner: Asker) -> AsyncIterator[WireEvent]:
@@ -343,7 +347,10 @@ class LiveConnection:
             await self._send_error(error, {"session": key})
 
     async def _send_error(self, error: Exception, fields: dict[str, Any]) -> None:
-        problem = problem_of(error if not isinstance(error, ValidationError) else _validation_error(error))
+        if isinstance(error, ValidationError):
+            problem = validation_problem(error.errors(include_url=False)[0], "the message")
+        else:
+            problem = problem_of(error)
         ids = {name: fields[name] for name in ("session", "id") if isinstance(fields.get(name), str)}
         await self._send({**problem.model_dump(exclude_none=True), "type": "error", **ids})
 
@@ -363,12 +370,6 @@ def _parse(text: str) -> tuple[dict[str, Any], Any]:
     if not isinstance(kind, str) or kind not in _COMMANDS:
         raise Refused(422, "invalid", f"type: it is one of {', '.join(_COMMANDS)}")
     return fields, _COMMANDS[kind].validate_python(fields)
-
-
-def _validation_error(error: ValidationError) -> Refused:
-    first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "the message"
-    return Refused(422, "invalid", f"{field}: {first['msg'][:1].lower()}{first['msg'][1:]}")
 
 
 def _json(wire_event: WireEvent) -> str:

@@ -1,11 +1,12 @@
 """Routes of memory: commits and their tasks, archives, memories, and the model's context."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
 from segue.model.text_checks import MAX_KEY
-from segue.server.auth import require_admin
+from segue.server.auth import LOCAL_OPERATOR
 from segue.server.error_responses import responses
 from segue.server.markdown_pool import html_of
 from segue.server.paging import (
@@ -17,7 +18,7 @@ from segue.server.paging import (
     encode_cursor,
     encode_seq,
 )
-from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute
+from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
 from segue.server.schemas import memory as schemas
 
@@ -40,7 +41,7 @@ Status = Annotated[
     response_model_exclude_none=True,
     responses={
         200: {"description": "There was nothing to archive.", "model": schemas.CommitOut},
-        **responses(404, 413),
+        **responses(404, 409, 413),
     },
 )
 async def commit_session(
@@ -48,11 +49,17 @@ async def commit_session(
     response: Response,
     request: AuthenticatedRequest,
     body: schemas.CommitSession | None = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> schemas.CommitOut:
     """Archive the messages of finished turns at once. A task then extracts memories from the archive."""
     keep = body.keep_recent_count if body else None
     result = schemas.commit_out(
-        await request.kernel.memory.commit(key, keep_recent_count=keep, owner=request.owner)
+        await request.kernel.memory.commit(
+            key,
+            keep_recent_count=keep,
+            owner=request.owner,
+            request=await request.idempotency(idempotency_key),
+        )
     )
     if not result.archived:
         response.status_code = 200
@@ -179,10 +186,12 @@ async def delete_memory(memory_id: IdInPath, request: AuthenticatedRequest) -> s
     return schemas.MemoryDeleted(deleted=True)
 
 
-@router.get(
-    "/system/auto-commit/index", summary="List sessions with an idle timeout", responses=responses(403)
-)
+@router.get("/system/auto-commit/index", summary="List sessions with an idle timeout")
 async def get_auto_commit_index(request: AuthenticatedRequest) -> schemas.IndexOut:
-    """List sessions that are committed after an idle time, by account and user. Requires the role admin."""
-    require_admin(request.caller)
-    return schemas.index(await request.kernel.memory.auto_commit_index(), request.kernel.clock.ms())
+    """List the sessions that are committed after an idle time, by account and user: the caller's own, for an
+    admin those of the account, on a server without keys all of them."""
+    found = await request.kernel.memory.auto_commit_index()
+    if request.caller is not LOCAL_OPERATOR:
+        members = [member for member in found.members if request.owner.reaches(member.owner)]
+        found = replace(found, members=members)
+    return schemas.index(found, request.kernel.clock.ms())

@@ -4,8 +4,9 @@ from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Path, Query
 
+from segue.errors import BadText, BadTime
 from segue.model.states import MessageStatus
-from segue.server.error_responses import responses
+from segue.server.error_responses import naming, responses
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.sessions import KeyInPath
@@ -36,15 +37,16 @@ async def schedule_message(
     idempotency_key: IdempotencyKey = None,
 ) -> schemas.MessageScheduledOut:
     """Send a text unchanged at a given time, even if the session is busy then. Only in private chats."""
-    made = await request.kernel.scheduled_messages.add(
-        key,
-        body.send_at,
-        body.message_text,
-        timezone=body.timezone,
-        replace_existing=body.replace_existing,
-        owner=request.owner,
-        request=await request.idempotency(idempotency_key),
-    )
+    with naming({BadTime: "send_at", BadText: "message_text"}):
+        made = await request.kernel.scheduled_messages.add(
+            key,
+            body.send_at,
+            body.message_text,
+            timezone=body.timezone,
+            replace_existing=body.replace_existing,
+            owner=request.owner,
+            request=await request.idempotency(idempotency_key),
+        )
     return schemas.message_scheduled(made, key)
 
 

@@ -4,12 +4,12 @@ from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Response
 
-from segue.errors import SessionHasJobs
+from segue.errors import BadSetting, SessionHasJobs, UnknownDays
 from segue.kernel.api.quiet import NO_PUSH
 from segue.model.cost.budget import Budget
 from segue.model.records import Job
 from segue.model.text_checks import MAX_KEY
-from segue.server.error_responses import Refused, responses
+from segue.server.error_responses import Refused, naming, responses
 from segue.server.paging import Cursor, Limit, decode_cursor, encode_cursor
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.schemas import common, quiet, views
@@ -56,17 +56,18 @@ async def open_session(
     """Create a session, or return the existing one with that key. Messages create a session too."""
     key = _key(body, request.kernel.ids(request.kernel.clock.ms()))
     await request.may_open(key)
-    opened = await request.kernel.sessions.open(
-        key,
-        owner=request.owner,
-        chat_type=body.chat_type,
-        title=body.title,
-        timezone=body.timezone,
-        when_busy=body.when_busy,
-        metadata=body.metadata,
-        auto_commit_policy=policy_of(body),
-        request=await request.idempotency(idempotency_key),
-    )
+    with naming({BadSetting: "timezone"}):
+        opened = await request.kernel.sessions.open(
+            key,
+            owner=request.owner,
+            chat_type=body.chat_type,
+            title=body.title,
+            timezone=body.timezone,
+            when_busy=body.when_busy,
+            metadata=body.metadata,
+            auto_commit_policy=policy_of(body),
+            request=await request.idempotency(idempotency_key),
+        )
     if not opened.created:
         response.status_code = 200
     return views.session(await request.kernel.sessions.overview_of(opened.session.id))
@@ -105,7 +106,8 @@ async def change_session(
     if body.budget is not None:
         changes["budget"] = Budget.from_json(body.budget.to_json())
     sessions = request.kernel.sessions
-    changed = await sessions.update(key, owner=request.owner, **changes)
+    with naming({UnknownDays: "days"}):
+        changed = await sessions.update(key, owner=request.owner, **changes)
     shown = views.session(await sessions.overview_of(changed.id))
     unsent = changes.get("digest") is not None and not sessions.has_push(changed)
     return common.ChangedSessionOut(**shown.model_dump(by_alias=True), notice=NO_PUSH if unsent else None)

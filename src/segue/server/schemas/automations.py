@@ -15,7 +15,7 @@ from segue.model.records import Job, Session
 from segue.model.schedule import local, read_trigger, upcoming, zone_of
 from segue.model.states import JobState
 from segue.model.text_checks import MAX_NAME
-from segue.server.schemas.body import Body
+from segue.server.schemas.body import UNION_TAG, Body
 from segue.server.schemas.budgets import BudgetIn, Count
 from segue.server.schemas.common import Moment, Name, NonBlankText, TimesZone
 from segue.server.schemas.views import maybe_moment, moment
@@ -71,19 +71,19 @@ class RRuleSchedule(Body):
     rdate: list[str] | None = Field(None, max_length=1_000, description="Local times that are added.")
 
 
-def _kind(given: Any) -> str | None:
+def _kind(given: Any) -> str:
     if isinstance(given, str):
-        return "words"
+        return f"{UNION_TAG}words"
     kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
-    return kind if isinstance(kind, str) else None
+    return f"{UNION_TAG}{kind}"
 
 
 Schedule: TypeAlias = Annotated[
-    Annotated[AtSchedule, Tag("at")]
-    | Annotated[EverySchedule, Tag("every")]
-    | Annotated[CronSchedule, Tag("cron")]
-    | Annotated[RRuleSchedule, Tag("rrule")]
-    | Annotated[Annotated[str, Field(min_length=1, max_length=MAX_NAME)], Tag("words")],
+    Annotated[AtSchedule, Tag(f"{UNION_TAG}at")]
+    | Annotated[EverySchedule, Tag(f"{UNION_TAG}every")]
+    | Annotated[CronSchedule, Tag(f"{UNION_TAG}cron")]
+    | Annotated[RRuleSchedule, Tag(f"{UNION_TAG}rrule")]
+    | Annotated[Annotated[str, Field(min_length=1, max_length=MAX_NAME)], Tag(f"{UNION_TAG}words")],
     Discriminator(
         _kind,
         custom_error_type="schedule",

@@ -20,14 +20,15 @@ from pydantic import (
 from segue.kernel.api.log import MOST_AT_ONCE
 from segue.model.auto_commit import MOST_KEPT
 from segue.model.text_checks import MAX_KEY, MAX_NAME, MAX_TEXT
-from segue.server.schemas.body import Body
+from segue.server.schemas.body import Body, broken_rule
 from segue.server.schemas.budgets import BudgetIn
 from segue.server.schemas.files import PartOut, Sent, WithParts
 from segue.server.schemas.quiet import DigestIn, DigestOut, QuietIn, QuietOut
 
 MOST_METADATA = 16_384
 KEY_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+:[^\s/\x00-\x1f\x7f]+$"
-_PART_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+$"
+_CHANNEL_PATTERN = r"^[^\s/:\x00-\x1f\x7f]+$"
+_CHAT_PATTERN = r"^[^\s/\x00-\x1f\x7f]+$"
 _NON_BLANK = r"^[^\x00]*\S[^\x00]*$"
 
 
@@ -47,7 +48,8 @@ Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_NAME, patter
 Key: TypeAlias = Annotated[
     str, Field(pattern=KEY_PATTERN, min_length=3, max_length=MAX_KEY, examples=["websocket:3f2a"])
 ]
-KeyPart: TypeAlias = Annotated[str, Field(pattern=_PART_PATTERN, min_length=1, max_length=90)]
+Channel: TypeAlias = Annotated[str, Field(pattern=_CHANNEL_PATTERN, min_length=1, max_length=90)]
+ChatId: TypeAlias = Annotated[str, Field(pattern=_CHAT_PATTERN, min_length=1, max_length=109)]
 MessageId: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Metadata: TypeAlias = Annotated[dict[str, JsonValue], AfterValidator(_storable)]
 Busy: TypeAlias = Literal["enqueue", "inject", "interrupt", "reject"]
@@ -93,8 +95,8 @@ class OpenSession(Body):
     """Give a key, or its parts, or neither: then the server makes a new key."""
 
     key: Key | None = Field(None, description="`channel:chat_id`")
-    channel: KeyPart | None = Field(None, description="Use instead of a key. Default: `websocket`.")
-    chat_id: KeyPart | None = Field(None, description="Use instead of a key. Default: a new id.")
+    channel: Channel | None = Field(None, description="Use instead of a key. Default: `websocket`.")
+    chat_id: ChatId | None = Field(None, description="Use instead of a key. Default: a new id.")
     chat_type: Literal["private", "group"] = "private"
     title: Name | None = None
     timezone: str | None = Field(None, max_length=MAX_NAME, examples=["Europe/Berlin"])
@@ -181,9 +183,10 @@ class BatchMessage(WithParts):
     @classmethod
     def _has_no_policy(cls, given: Any) -> Any:
         if isinstance(given, dict) and "auto_commit_policy" in given:
-            raise ValueError(
+            raise broken_rule(
+                "auto_commit_policy",
                 "Per-message auto_commit_policy is not allowed in batch requests; "
-                "use the top-level auto_commit_policy field instead"
+                "use the top-level auto_commit_policy field instead",
             )
         return given
 

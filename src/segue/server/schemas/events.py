@@ -1,15 +1,12 @@
 """Wire form of events: one shape for WebSocket and server-sent events."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from segue.errors import NotFound
 from segue.kernel.kernel import Kernel
 from segue.kernel.live.hub import LiveText
-from segue.kernel.transactions.jobs import UPDATES
 from segue.model.records import Event, Overview, Session, message_id
-from segue.model.states import JobKind
 from segue.model.transcript import message_of
 from segue.server.markdown_pool import html_of
 from segue.server.schemas import automations, scheduled_messages, views
@@ -55,19 +52,6 @@ async def to_wire(
             return wire_event | await _question(event)
         case _:
             return wire_event | dict(event.body)
-
-
-def job_update_of(event: Event) -> Event | None:
-    """The update of the job whose turn starts or ends, for clients that show the job; None if there is none.
-
-    It is not in the log and takes the `seq` of the given event. The end of a recall has an event in the log.
-    """
-    source = event.source
-    if source is None or event.type not in ("stream_start", "stream_end"):
-        return None
-    if source.kind not in UPDATES or (source.kind == JobKind.RECALL and event.type == "stream_end"):
-        return None
-    return replace(event, type=UPDATES[source.kind], role=None, content=None, body={"job_id": source.job_id})
 
 
 def live_text(session: Session, piece: LiveText, now: int) -> WireEvent:

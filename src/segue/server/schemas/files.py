@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from segue.model.files import MOST_PARTS, File
 from segue.model.text_checks import MAX_TEXT
-from segue.server.schemas.body import Body
+from segue.server.schemas.body import Body, broken_rule
 
 FileId: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 
@@ -44,7 +44,7 @@ class WithParts(Body):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self._is_empty():
-            raise ValueError("content: write at least one word, or give a part")
+            raise broken_rule("content", "write at least one word, or give a part")
         return self
 
     def _is_empty(self) -> bool:

@@ -31,7 +31,7 @@ class CommitOut(BaseModel):
     status: Literal["accepted", "skipped"]
     archived: bool
     task_id: str | None = None
-    archive_id: int | None = None
+    archive_id: str | None = None
     reason: Literal["no_messages", "all_within_keep_window"] | None = None
 
 
@@ -41,7 +41,7 @@ class TaskOut(BaseModel):
     status: Literal["pending", "running", "cancelling", "completed", "failed", "cancelled"]
     stage: str
     session_key: str
-    archive_id: int
+    archive_id: str
     attempt: int
     result: dict[str, JsonValue] | None = Field(description="What a completed task learned.")
     error: str | None
@@ -147,7 +147,7 @@ def policy_of(body: Body) -> MaybePolicy:
 def commit_out(result: CommitOutcome) -> CommitOut:
     if isinstance(result, ArchiveMade):
         return CommitOut(
-            status="accepted", archived=True, task_id=result.task_id, archive_id=result.archive_n
+            status="accepted", archived=True, task_id=result.task_id, archive_id=str(result.archive_n)
         )
     return CommitOut(status="skipped", archived=False, reason=cast(Any, result.reason))
 
@@ -159,7 +159,7 @@ def task(record: Task) -> TaskOut:
         status=cast(Any, str(record.state)),
         stage=record.stage,
         session_key=record.session_key,
-        archive_id=record.archive_n,
+        archive_id=str(record.archive_n),
         attempt=record.attempt,
         result=None if record.result is None else dict(record.result),
         error=record.error,

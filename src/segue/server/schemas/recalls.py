@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from segue.model.text_checks import MAX_NAME
 from segue.server.schemas import common
@@ -22,7 +22,7 @@ class SetRecall(Body):
         description="`±HH:MM`, for a time without a zone; takes precedence over `timezone`.",
     )
     timezone: common.TimesZone = None
-    interval_seconds: int | None = Field(None, description="The interval of recurring.")
+    interval_seconds: StrictInt | None = Field(None, description="The interval of recurring.")
     internal_comment: common.NonBlankText | None = Field(None, description="A note for users.")
     additional_context_message: common.NonBlankText = Field(description="The agent's instruction to itself.")
 

@@ -157,7 +157,8 @@ async def admit(
         key, content.text, parts=parts, owner=request.owner, when_busy=when_busy, request=once
     )
     if once is not None:  # a repeat may have found the session of the first request
-        key = (await kernel.sessions.by_id((await kernel.turns.get(turn.turn_id)).via_id)).key
+        admitted = await kernel.turns.get(turn.turn_id, owner=request.owner)
+        key = (await kernel.sessions.by_id(admitted.via_id)).key
     return Exchange(key=key, turn=turn)
 
 

@@ -100,15 +100,25 @@ async def stream_run(
 
 
 @router.post("/runs", summary="Create a run in a new thread", operation_id="langgraph_create_new_run")
-async def create_new_run(body: CreateRun, request: AuthenticatedRequest, response: Response) -> Json:
-    return await create_run("", body, request, response)
+async def create_new_run(
+    body: CreateRun,
+    request: AuthenticatedRequest,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Json:
+    return await create_run("", body, request, response, idempotency_key)
 
 
 @router.post(
     "/runs/wait", summary="Create a run in a new thread and wait", operation_id="langgraph_wait_new_run"
 )
-async def wait_for_new_run(body: CreateRun, request: AuthenticatedRequest, response: Response) -> Json:
-    return await wait_for_run("", body, request, response)
+async def wait_for_new_run(
+    body: CreateRun,
+    request: AuthenticatedRequest,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Json:
+    return await wait_for_run("", body, request, response, idempotency_key)
 
 
 @router.post(
@@ -117,8 +127,10 @@ async def wait_for_new_run(body: CreateRun, request: AuthenticatedRequest, respo
     operation_id="langgraph_stream_new_run",
     response_model=None,
 )
-async def stream_new_run(body: CreateRun, request: AuthenticatedRequest) -> Response:
-    return await stream_run("", body, request)
+async def stream_new_run(
+    body: CreateRun, request: AuthenticatedRequest, idempotency_key: IdempotencyKey = None
+) -> Response:
+    return await stream_run("", body, request, idempotency_key)
 
 
 async def _begin(

@@ -15,7 +15,7 @@ from segue.errors import NotFound
 from segue.kernel.kernel import Kernel
 from segue.model.records import Session
 from segue.server.error_responses import Refused
-from segue.server.request_context import AuthenticatedRequest
+from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.schemas.common import Metadata, Problem
 from segue.server.wires.conversation import find_session, key_named, name_of, wire_route
 from segue.server.wires.langgraph_shapes import Json, ThreadNow, interrupt_out
@@ -70,10 +70,15 @@ class SearchThreads(BaseModel):
 
 
 @router.post("/threads", summary="Create a thread", operation_id="langgraph_create_thread")
-async def create_thread(body: CreateThread, request: AuthenticatedRequest) -> Json:
+async def create_thread(
+    body: CreateThread, request: AuthenticatedRequest, idempotency_key: IdempotencyKey = None
+) -> Json:
     key = key_named(body.thread_id or _uuid(request.kernel))
     await request.may_open(key)
-    opened = await request.kernel.sessions.open(key, owner=request.owner, metadata=body.metadata)
+    once = await request.idempotency(idempotency_key)
+    opened = await request.kernel.sessions.open(
+        key, owner=request.owner, metadata=body.metadata, request=once
+    )
     if not opened.created and body.if_exists == "raise":
         raise Refused(409, "conflict", f"there is a thread {name_of(key)} already")
     return (await thread_now(request.kernel, opened.session)).thread()

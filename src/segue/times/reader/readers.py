@@ -11,6 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from segue.times.cron_line import CRON_NAMES
 from segue.times.reader.grammar import Reading, readings
 from segue.times.reader.languages.chinese import CHINESE
 from segue.times.reader.languages.english import ENGLISH
@@ -39,15 +40,6 @@ CRON_LINE = re.compile(
     r"((?:[0-9*/,?-]+ ){2}[0-9*/,?LW-]+ (?:[0-9*/,?-]|[A-Za-z]{3})+ (?:[0-9*/,?#L-]|[A-Za-z]{3})+)(?: (\S+))?"
 )
 CRON_NAME = re.compile(r"(@[a-z]+)(?: (\S+))?", re.IGNORECASE)
-CRON_NAMES = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
 
 
 def read(text: str, *, now: datetime, zone: str | ZoneInfo | None = None) -> datetime:

@@ -88,7 +88,7 @@ def learn(
         yield from keep_vector(passage, vectors)
     result: dict[str, Any] = {
         "session_key": task.session_key,
-        "archive_id": task.archive_n,
+        "archive_id": str(task.archive_n),
         "extractor": extractor,
         "memories": index,
         "memories_extracted": dict(learned),
