@@ -199,7 +199,7 @@ async def test_a_session_is_committed_and_its_memories_are_found(face: Any) -> N
     stored = await face.log.write_all(KEY, [("user", "I live in Bern."), ("assistant", "Noted.")])
     assert (stored.added, stored.message_count) == (2, 2)
     made = await face.memory.commit(KEY)
-    assert [archive.n for archive in await face.memory.archives(KEY)] == [made.archive_n]
+    assert [archive.n for archive in await face.memory.archives(KEY)] == [int(made.archive_n)]
     archived = await face.memory.archived_messages(KEY, made.archive_n)
     assert [each.content for each in archived] == ["I live in Bern.", "Noted."]
 
