@@ -33,7 +33,13 @@ async def test_a_turn_that_comes_alone_is_admitted_and_then_leased(
         assert len(recording_store.transactions_with(LEASES)) == 1
         assert (turn.state, turn.attempt, turn.queued_at) == (TurnState.DONE, 1, turn.started_at)
         assert (run.outcome, run.rendered_prompt is not None) == ("ok", True)
-        assert await log(kernel) == ["automation_update", "stream_start", "stream_end", "session_sync"]
+        assert await log(kernel) == [
+            "automation_update",
+            "stream_start",
+            "stream_end",
+            "automation_update",
+            "session_sync",
+        ]
         assert not await kernel.audit()
 
 

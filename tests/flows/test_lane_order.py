@@ -57,7 +57,9 @@ async def test_a_scheduled_turn_takes_the_way_of_a_users_turn(
     scheduled = await _passage(kernel, agent, CHAT)
     await kernel.receive(CHAT, "And?")
     users = await _passage(kernel, agent, CHAT)
-    assert scheduled == users == ("worker-1", ["stream_start", "stream_delta", "stream_end", "session_sync"])
+    turn = ["stream_start", "stream_delta", "stream_end", "session_sync"]
+    assert users == ("worker-1", turn)
+    assert scheduled == ("worker-1", [*turn[:-1], "automation_update", turn[-1]])
     history = [(message.role, message.content) for message in agent.asked[-1].history]
     assert history == [("user", "Scheduled cron job triggered: Look\n\nLook."), ("assistant", "ok")]
 

@@ -36,7 +36,7 @@ async def test_the_record_of_a_run_holds_its_prompt_and_the_trigger_names_it(
     assert run.rendered_prompt == agent.asked[0].turn.prompt
     assert run.prompt_ref is not None
     assert run.prompt_vars is not None
-    assert (run.prompt_ref.id, run.prompt_ref.version) == ("cron.agent_turn.reminder", 1)
+    assert (run.prompt_ref.id, run.prompt_ref.version) == ("cron.agent_turn.reminder", 2)
     assert run.prompt_ref.sha256 == hashlib.sha256(run.rendered_prompt.encode()).hexdigest()
     assert run.prompt_vars["job"] == "Look"
     trigger, answer = await kernel.messages(CHAT)

@@ -13,16 +13,21 @@ async def told(kernel: Kernel, kind: str = "automation_update") -> int:
     return (await log(kernel)).count(kind)
 
 
-async def test_a_job_that_starts_at_once_is_told_of_by_its_turn(
+async def test_a_job_is_told_of_when_its_turn_has_ended(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:
-    """No row of its own: the start and the end of its turn say which job it is."""
+    """Its start needs no event of its own: `stream_start` says which job it is."""
     job = await kernel.schedule(CHAT, Every(60), Ask("Look."))
     before = len(await log(kernel))
     clock.advance(minutes=1)
     await quiet(kernel)
     events = (await kernel.log.events(CHAT))[before:]
-    assert [event.type for event in events] == ["stream_start", "stream_end", "session_sync"]
+    assert [event.type for event in events] == [
+        "stream_start",
+        "stream_end",
+        "automation_update",
+        "session_sync",
+    ]
     assert [event.source and event.source.job_id for event in events[:2]] == [job.id, job.id]
 
 

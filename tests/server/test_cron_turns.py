@@ -74,7 +74,7 @@ async def test_the_trigger_has_the_metadata_of_the_contract_and_the_answer_its_s
     }
     assert run["rendered_prompt"] == agent.asked[0].turn.prompt
     assert run["prompt_ref"]["sha256"] == hashlib.sha256(run["rendered_prompt"].encode()).hexdigest()
-    assert (run["prompt_ref"]["id"], run["prompt_ref"]["version"]) == ("cron.agent_turn.reminder", 1)
+    assert (run["prompt_ref"]["id"], run["prompt_ref"]["version"]) == ("cron.agent_turn.reminder", 2)
     assert run["prompt_vars"]["zone"] == "UTC"
 
 
@@ -117,7 +117,8 @@ async def test_the_events_of_a_scheduled_turn_are_numbered_like_those_of_a_chat(
     assert [(one["type"], one["seq"]) for one in heard if one["type"] != "stream_delta"] == [
         ("stream_start", start),
         ("stream_end", start + 1),
-        ("session_sync", start + 2),
+        ("automation_update", start + 2),
+        ("session_sync", start + 3),
     ]
 
 

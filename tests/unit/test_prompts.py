@@ -10,6 +10,7 @@ from segue.model.states import JobKind
 PUBLISHED = {
     ("heartbeat.agent_turn", 1): "6c29d4d677501d235c2f8650d91a486f378358b65b2973cc505060c9a1f3ea8e",
     ("cron.agent_turn.reminder", 1): "2e880a17d074b57ede3a521f9038c1f2765b950b80f133804191cbf9d347d87d",
+    ("cron.agent_turn.reminder", 2): "14c7f8bf94bc9f92161e77543de9a59618043d47b243808942e90e5b094e9241",
     ("cron.agent_turn.check", 1): "8e6f0e5fa0ee407009aba0a748743f9edaf99230e8f9504676d8c09e9f62cc96",
     ("cron.agent_turn.legacy", 1): "e0939ad2b178db2b5cd49e7d2ef1deed252ea4e5b8eaa425e63613f66d96db0e",
     ("recall.agent_turn", 1): "daf15a1b39972f93b0c68e888ea8c6b57580079a2bf0aa140bca43dd595faa92",

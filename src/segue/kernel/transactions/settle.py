@@ -17,7 +17,7 @@ from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, put_answer
 from segue.kernel.transactions.guards import budgets
-from segue.kernel.transactions.jobs import count_failure
+from segue.kernel.transactions.jobs import UPDATES, count_failure
 from segue.kernel.transactions.lane import freed, queue_update, withdraw
 from segue.kernel.transactions.lease import HeldLane, hold
 from segue.kernel.transactions.result import Name, Result
@@ -142,9 +142,9 @@ def _end(
     # A function call shows no text, unless its job was paused.
     text = shown if turn.call is None or paused else None
     closing = [_event(lane, turn, "stream_end", now, _end_body(ending), text)]
-    if turn.source and turn.source.kind == JobKind.RECALL:
-        # A recall's status depends on how its run ended: one that failed counts as cancelled.
-        closing.append(_event(lane, turn, "recall_update", now, {"job_id": turn.source.job_id}))
+    if turn.source and (update := UPDATES.get(turn.source.kind)):
+        # What is shown of a job depends on how its run ended.
+        closing.append(_event(lane, turn, update, now, {"job_id": turn.source.job_id}))
     if ending.saved is not None:
         yield queries.agent_states.save, {"session_id": lane.session.id, "saved": ending.saved}
     if ending.waiting is not None:

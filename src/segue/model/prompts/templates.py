@@ -47,19 +47,24 @@ Lateness: $lateness
 Missed before it: $missed_count
 The run before it: $previous_outcome"""
 
-TEMPLATES = (
-    Template(
-        "cron.agent_turn.reminder",
-        1,
-        f"""\
+_REMINDER = f"""\
 This is a scheduled turn of this conversation. Nobody wrote just now: the job “$job” has come due.
 
 {_FACTS}
 
 Do now what the job's message below asks, with all that was said in this conversation in mind. Your answer is
-shown in this conversation. The job repeats by itself: do not schedule it again.
+shown in this conversation. """
 
-$message""",
+TEMPLATES = (
+    Template(
+        "cron.agent_turn.reminder",
+        1,
+        f"{_REMINDER}The job repeats by itself: do not schedule it again.\n\n$message",
+    ),
+    Template(
+        "cron.agent_turn.reminder",
+        2,  # also true of a job that runs once
+        f"{_REMINDER}Segue keeps the schedule of the job: do not schedule it again.\n\n$message",
     ),
     Template(
         "cron.agent_turn.check",
