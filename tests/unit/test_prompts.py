@@ -70,7 +70,7 @@ def test_a_worker_behind_the_others_uses_what_it_has() -> None:
     newer = prompt_facts_from_json({**BRIEF.to_json(), "version": 99, "zone": "Mars/Olympus", "mood": "fine"})
     prompt = render(newer, job="News", message="Look.", now=SLOT)
     assert prompt is not None
-    assert (prompt.ref.version, prompt.vars["zone"]) == (1, "UTC")
+    assert (prompt.ref.version, prompt.vars["zone"]) == (2, "UTC")
     unknown = prompt_facts_from_json({**BRIEF.to_json(), "template": "cron.agent_turn.sung"})
     assert render(unknown, job="News", message="Look.", now=SLOT) is None
 
