@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from segue import Ask, At, Cron, Every, Kernel, Owner, Policy, Say, Settings
+from segue import Ask, At, Cron, Every, Idle, Kernel, Owner, Policy, Say, Settings
 from segue.errors import UnknownMessage
 from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import QueuedTurn
 from segue.kernel.transactions.replies import Acted, Quoted
+from segue.kernel.transactions.result import Name
 from segue.model.action import Action
 from segue.model.channel import Arrival
 from segue.model.records import Job, message_id
@@ -74,6 +75,24 @@ async def test_stop_pauses_the_job_and_go_on_resumes_it_without_asking_the_agent
     assert (await kernel.jobs.get(job.id)).state == "active"
     await quiet(kernel)
     assert len(agent.asked) == asked
+
+
+async def test_a_word_that_gives_an_idle_job_its_deadline_wakes_the_timer(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    """No other event would: nothing else was due."""
+    await spoken(kernel, clock)
+    await kernel.schedule(CHAT, Idle(60), Ask("Sum up."), name="summary")
+    await kernel.receive(CHAT, "Thanks.")
+    await quiet(kernel)
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    await kernel.bell.wait(Name.TIMER, clock.ms())  # forgets earlier rings
+    await reply(kernel, "why?", reply_to=await newest_id(kernel))
+    assert kernel.bell.is_rung(Name.TIMER)
+    clock.advance(minutes=1)
+    await quiet(kernel)
+    assert (await said(kernel))[-1] == ("assistant", "ok")
 
 
 async def test_stop_while_the_turn_of_that_job_runs_stops_the_turn(

@@ -109,10 +109,9 @@ def enter(
         yield from _keep_metadata(chat, admission.metadata)
     joins = bool(session.holder) and mode == WhenBusy.INJECT and admission.replaces is None
     queued = yield from admit(route, replace(admission, joins=joins), now)
-    # An idle job got its deadline; the turn ahead may have been asked to stop.
-    woken = {Name.TIMER} if chat.unarmed or session.unarmed else set()
-    woken |= {Name.KEEPER} if queued.value.position else set()
-    woken |= {Name.COURIER} if chat.held else set()
+    woken = woken_by_activity(route)
+    if queued.value.position:  # the turn ahead may have been asked to stop
+        woken |= {Name.KEEPER}
     return replace(queued, wake=queued.wake | woken) if woken else queued
 
 
@@ -126,8 +125,8 @@ def _keep_metadata(chat: Session, given: Mapping[str, Any]) -> Transaction[None]
 def record_activity(route: Route, now: int, *, title: str | None) -> Transaction[int]:
     """Record user activity in a chat, and in its common session. `title`: for a chat that has none.
 
-    Answers that wait are sent now, before the answer to this message. The caller wakes the courier.
-    Returns when a job last said something in the chat, or 0.
+    Answers that wait are sent now, before the answer to this message, and idle jobs get a deadline: the
+    caller wakes what `woken_by_activity` names. Returns when a job last said something in the chat, or 0.
     """
     line = title.strip().splitlines()[0][:80] if title else None
     yield from held.send_now(route.chat, now)
@@ -135,6 +134,12 @@ def record_activity(route: Route, now: int, *, title: str | None) -> Transaction
     if route.common:
         yield from _record_activity(route.common, None, now)
     return job_said_at
+
+
+def woken_by_activity(route: Route) -> frozenset[Name]:
+    """What has work after `record_activity`. `route`: as it was before."""
+    timer = {Name.TIMER} if route.chat.unarmed or route.lane.unarmed else set()
+    return frozenset(timer | ({Name.COURIER} if route.chat.held else set()))
 
 
 def _record_activity(session: Session, title: str | None, now: int) -> Transaction[int]:

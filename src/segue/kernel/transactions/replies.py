@@ -104,7 +104,7 @@ def receive(
     if answered and control:
         done = yield from _do(route, incoming, control, answered, now)
         if done is not None:
-            return done
+            return replace(done, wake=done.wake | lane.woken_by_activity(route))
     if incoming.tapped:
         raise UnknownMessage(STALE)
     admission = _with_fact(admission, answered)

@@ -97,6 +97,7 @@ def write(
         session = yield from set_policy(session, policy, now)
     title = next((message.text for message in messages if message.role == "user"), None)
     yield from lane.record_activity(route, now, title=title)
+    woken = lane.woken_by_activity(route)
     common = replace(route.common, last_message_at=now) if route.common else None
     route = Route(replace(session, last_message_at=now), common)
     written = [
@@ -120,8 +121,7 @@ def write(
         message_count=overview.message_count,
         pending_tokens=overview.pending_tokens,
     )
-    woken = {Name.TIMER, Name.ARCHIVIST} | ({Name.COURIER} if route.chat.held else set())
-    return Result(value=stored, events=events, wake=frozenset(woken))
+    return Result(value=stored, events=events, wake=woken | {Name.ARCHIVIST})
 
 
 def set_policy(session: Session, policy: AutoCommitPolicy | None, now: int) -> Transaction[Session]:
