@@ -33,7 +33,7 @@ def test_what_is_drawn_later_counts_from_the_same_second(server: Served, open_pa
     now = datetime.now(UTC).replace(microsecond=0)
     at = now + timedelta(hours=1)
     automation(server, key, "once", at.isoformat())
-    page = open_page("about:blank")
+    page = open_page("about:blank", alone=True)
     page.clock.install(time=now)
     waiting: list[Route] = []
     page.route("**/later.js", lambda route: waiting.append(route))
