@@ -36,9 +36,8 @@ async def main(database: str) -> None:
             print(f"{message.role:>9}: {message.content}")
 
 
-if len(sys.argv) != 2:
-    sys.exit("give the address of a database: postgresql://user@host/name")
-asyncio.run(main(sys.argv[1]))
+usage = "give the address of a database: postgresql://user@host/name"
+asyncio.run(main(sys.argv[1] if len(sys.argv) == 2 else sys.exit(usage)))
 
 # It prints:
 # 60 turns by 3 workers; in one of the 20 conversations:
