@@ -57,7 +57,7 @@ async def test_every_client_receives_every_event_in_order(tmp_path: Path) -> Non
             "stream_end",
             "session_sync",
         ]
-        # Of a thousand clients in one process, some fall behind, and get a piece again that is marked as such.
+        # Of a thousand clients, some fall behind and get a piece again, which is marked as such.
         assert LONG or listener.replayed == 0
 
 
