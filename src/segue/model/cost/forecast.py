@@ -247,7 +247,7 @@ class _Play:
         last_message_at: datetime | None,
         budgets: PlayedBudgets,
     ) -> None:
-        self._lines, self._start, self._until = lines, now, until
+        self._lines, self._now, self._until = lines, now, until
         self._last_message_at = last_message_at
         self._budgets = budgets
         self._lane = _Lane()
@@ -261,7 +261,7 @@ class _Play:
         """The slots that pass until the end; None if there are too many looks."""
         looks = 0
         while self._looks:
-            now = self._looks[0][0]
+            now = self._now = self._looks[0][0]
             due = []
             while self._looks and self._looks[0][0] == now:
                 due.append(self._lines[heappop(self._looks)[2]])
@@ -384,7 +384,7 @@ class _Play:
 
     def _look_again(self, line: _Line) -> None:
         if line.look_at is not None and line.look_at <= self._until:
-            look = (max(line.look_at, self._start), line.look_at, self._lines.index(line))
+            look = (max(line.look_at, self._now), line.look_at, self._lines.index(line))
             heappush(self._looks, look)
 
 
