@@ -117,7 +117,9 @@ class Wire:
         return await self._ask(lambda: at_once(self._server.database.read(query, params)), writes=False)
 
     @asynccontextmanager
-    async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+    async def watch(
+        self, ring: Callable[[], None], watched: Callable[[str], None] | None = None
+    ) -> AsyncIterator[None]:
         self._ring = ring
         try:
             yield
@@ -136,6 +138,9 @@ class Wire:
         self._ringing = False
         if self._ring is not None:
             self._ring()
+
+    def follow_turn(self, turn_id: str) -> None:
+        """The hint is lost."""
 
     def wall_ms(self) -> int:
         raise AssertionError("simulated hosts bring their own clocks")

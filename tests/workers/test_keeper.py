@@ -6,15 +6,18 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from segue import Kernel, Settings
+from segue import Kernel, OpenTurn, Settings
 from segue.errors import StoreUnavailable
+from segue.kernel.live.hub import LiveText
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions.lease import reliable_ms
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.open import open_database
 from segue.store.queries import Query
+from segue.store.settings import StoreSettings
 from segue.testing import ManualClock, ScriptedAgent
 from segue.testing.forwarding import ForwardingDatabase
+from tests.eventually import eventually
 
 LEASE_MS = 15_000
 
@@ -112,6 +115,50 @@ async def test_after_a_sleep_the_store_says_whether_the_lease_is_still_ours(
         await kernel.workers.keeper.step()
         assert live.cancel_reason is None
         assert live.held_until > clock.steady_ms()
+
+
+async def test_drafts_come_more_often_while_another_process_follows_the_turn(
+    postgres_url: str, clock: ManualClock
+) -> None:
+    words: asyncio.Queue[str] = asyncio.Queue()
+
+    async def agent(turn: OpenTurn) -> AsyncIterator[str]:
+        while True:
+            yield await words.get()
+
+    # A poll would wake the keeper too.
+    polls_never = await open_database(postgres_url, StoreSettings(poll_seconds=3600))
+    async with (
+        Kernel(polls_never, agent=agent, clock=clock) as works,
+        Kernel(postgres_url, agent=agent, clock=clock) as watches,
+    ):
+        await works.receive("web:1", "Count.")
+        tasks = [
+            asyncio.create_task(works.workers.user_runner.step()),
+            asyncio.create_task(works.workers.keeper.run()),
+        ]
+        words.put_nowait("one ")
+        await eventually(lambda: [turn.text for turn in works.workers.turns] == ["one "], "the agent speaks")
+        (live,) = works.workers.turns
+        read: list[str] = []
+        tasks.append(asyncio.create_task(_read_text(watches, read)))
+        await eventually(lambda: live.watched_until > clock.steady_ms(), "the turn is watched")
+
+        for word in ("two ", "three "):
+            await eventually(lambda: live.draft_length == live.text_length, "its draft is stored")
+            words.put_nowait(word)
+            await eventually(lambda: live.text_length > live.draft_length, "the agent goes on")
+            clock.advance(milliseconds=100)
+            await eventually(lambda: "".join(read) == live.text, "the other process has read it")
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    await polls_never.close()
+
+
+async def _read_text(kernel: Kernel, read: list[str]) -> None:
+    async for item in kernel.log.follow("web:1"):
+        read += [item.text] if isinstance(item, LiveText) else []
 
 
 @pytest.mark.parametrize("lease_ms", [100, 300, 1_000, 3_000, 3_001, 15_000, 600_000])

@@ -36,7 +36,8 @@ from segue.kernel.drain import Drain, Drained
 from segue.kernel.live.bell import Bell
 from segue.kernel.live.hub import Hub
 from segue.kernel.live.observers import Observers
-from segue.kernel.live.running import CrashSuspects, RunningTurns
+from segue.kernel.live.running import WATCHED_MS, CrashSuspects, RunningTurns
+from segue.kernel.transactions.result import Name
 from segue.kernel.worker_task import WorkerTask
 from segue.kernel.workers.worker_context import Function
 from segue.kernel.workers.workforce import ChannelListener, Workforce
@@ -165,7 +166,7 @@ class Kernel:
             )
             self.workers = Workforce(context)
             self._make_api(context)
-            await opening.enter_async_context(database.watch(self._on_external_write))
+            await opening.enter_async_context(database.watch(self._on_external_write, self._on_watched))
             self._closing = opening.pop_all()
         return self
 
@@ -269,6 +270,14 @@ class Kernel:
         """Another process wrote to the database: workers and followers check for news."""
         self.bell.ring_all()
         self.hub.look_again()
+
+    def _on_watched(self, turn_id: str) -> None:
+        """Another process follows a turn: if it runs here, its drafts are stored more often for a while."""
+        if turn := self.workers.turns.get(turn_id):
+            now = self.clock.steady_ms()
+            if turn.watched_until < now:
+                self.bell.ring(Name.KEEPER)
+            turn.watched_until = now + WATCHED_MS
 
     if not TYPE_CHECKING:
 

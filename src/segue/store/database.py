@@ -72,8 +72,17 @@ class Database(Protocol):
         """The rows of one query, read concurrently with writers; never staler than the call."""
         ...
 
-    def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        """While the context is open, call `ring` on the loop when another process may have written."""
+    def watch(
+        self, ring: Callable[[], None], watched: Callable[[str], None] | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """While the context is open, call `ring` on the loop when another process may have written.
+
+        `watched` is called with the id of a turn that another process calls `follow_turn` for.
+        """
+        ...
+
+    def follow_turn(self, turn_id: str) -> None:
+        """Tell other processes that this one reads the drafts of a turn. A hint, which may be lost."""
         ...
 
     def wall_ms(self) -> int:

@@ -23,8 +23,13 @@ class ForwardingDatabase:
     async def read(self, query: Query, params: Params) -> Rows:
         return await self._database.read(query, params)
 
-    def watch(self, ring: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        return self._database.watch(ring)
+    def watch(
+        self, ring: Callable[[], None], watched: Callable[[str], None] | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        return self._database.watch(ring, watched)
+
+    def follow_turn(self, turn_id: str) -> None:
+        self._database.follow_turn(turn_id)
 
     def wall_ms(self) -> int:
         return self._database.wall_ms()

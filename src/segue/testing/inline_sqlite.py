@@ -75,13 +75,18 @@ class InlineSqlite:
             raise explain(error, self._shared.path) from error
 
     @asynccontextmanager
-    async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+    async def watch(
+        self, ring: Callable[[], None], watched: Callable[[str], None] | None = None
+    ) -> AsyncIterator[None]:
         watching = (self, ring)
         self._shared.watching.append(watching)
         try:
             yield
         finally:
             self._shared.watching.remove(watching)
+
+    def follow_turn(self, turn_id: str) -> None:
+        """As of `Sqlite`: nobody is told."""
 
     def wall_ms(self) -> int:
         return _MACHINE.ms()

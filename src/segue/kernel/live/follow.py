@@ -184,6 +184,7 @@ class _Reader:
         running = await self._store.running_turn(self._lane_id)
         if running is None or (running.id, running.attempt) != (self._turn_id, self._attempt):
             return []
+        self._store.database.follow_turn(running.id)
         return self._unsent(running.draft or "")
 
     def _unsent(self, text: str) -> list[LiveText]:

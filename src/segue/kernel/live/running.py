@@ -28,6 +28,9 @@ LONGEST_ANSWER = 1_000_000
 MOST_REMEMBERED = 1_000_000
 """Characters of thoughts that are remembered of turns that have ended."""
 
+WATCHED_MS = 5_000
+"""For how long a turn counts as watched after another process has read its draft."""
+
 LONGEST_SUSPECT_MS = 60_000
 """A crash suspect that has run for so long no longer keeps the next one waiting."""
 
@@ -69,6 +72,8 @@ class RunningTurn:
     _thought_pieces: list[str] = field(default_factory=list)
     thought_length: int = 0
     draft_length: int = 0
+    watched_until: int = 0
+    """Until then another process is taken to follow it."""
 
     def add_text(self, text: str) -> None:
         self._text_pieces.append(text)

@@ -37,6 +37,7 @@ class Keeper:
         self._lease_ms = context.lease_ms
         self._reliable_ms = reliable_ms(self._lease_ms)
         self._tick_ms = min(context.tuning.keeper_pause_ms, self._lease_ms // 6)
+        self._watched_tick_ms = min(context.tuning.watched_pause_ms, self._tick_ms)
         self._cut_off = False
         """The store did not answer in the last step."""
 
@@ -44,7 +45,7 @@ class Keeper:
         while True:
             await self._turns.wait_for_one()
             # Wait first: a turn that just started has a fresh lease and no text yet.
-            pause = min(self._tick_ms, self._ms_to_deadline())
+            pause = min(self._pause_ms(), self._ms_to_deadline())
             await self._context.bell.wait(Name.KEEPER, self._clock.ms() + pause)
             await self.step()
 
@@ -62,6 +63,11 @@ class Keeper:
         self._cancel_expired()
         await self._enforce_timeouts()
         self._cancel_again()
+
+    def _pause_ms(self) -> int:
+        now = self._clock.steady_ms()
+        watched = any(turn.watched_until > now for turn in self._turns)
+        return self._watched_tick_ms if watched else self._tick_ms
 
     def _ms_to_deadline(self) -> int:
         """Time until the first turn must be cancelled. A turn whose agent has ended is not counted: its

@@ -47,6 +47,8 @@ class WorkerTuning:
     """The longest time between two steps of the reaper."""
     keeper_pause_ms: int = 500
     """The longest time between two steps of the keeper, while a turn runs."""
+    watched_pause_ms: int = 100
+    """The same while another process follows one of the turns."""
     indexed_sessions: int = 50
     """Sessions per step of the indexer."""
     indexed_messages: int = 100

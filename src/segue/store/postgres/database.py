@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ CHANNEL = "segue"
 
 _log = logging.getLogger(__name__)
 
+_NOTIFY = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
+
 _POLL = """
 SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now,
        CAST(pg_current_snapshot() AS TEXT) AS snapshot
@@ -74,13 +77,15 @@ class Postgres:
         self._offset = offset
         self._closed = False
         self._to_notify = asyncio.Event()
+        self._unsent: set[str] = set()
+        """Payloads of the next notifications: the id of a turn to follow, or nothing for a commit."""
         self._notifier = second
         self._notifier_pid: int | None = None
         self._snapshot = ""
         """What was committed on the server at the last poll, by any client."""
         self._polled_at = 0.0
         self.last_write = LastWrite()
-        self._writers = Writers(server, settings, groups, self.last_write, on_commit=self._to_notify.set)
+        self._writers = Writers(server, settings, groups, self.last_write, on_commit=partial(self._send, ""))
         self._readers: asyncio.LifoQueue[DatabaseConnection] = asyncio.LifoQueue()
         for reader in [*(DatabaseConnection(server) for _ in range(self._reader_count - 1)), first]:
             self._readers.put_nowait(reader)
@@ -181,14 +186,20 @@ class Postgres:
             await wait(FIRST_PAUSE)
 
     @asynccontextmanager
-    async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+    async def watch(
+        self, ring: Callable[[], None], watched: Callable[[str], None] | None = None
+    ) -> AsyncIterator[None]:
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._listen(changed)), loop.create_task(self._ring_when(changed, ring))]
+        listening = loop.create_task(self._listen(changed, watched))
+        ringing = loop.create_task(self._ring_when(changed, ring))
         try:
             yield
         finally:
-            await _end(*tasks)
+            await _end(listening, ringing)
+
+    def follow_turn(self, turn_id: str) -> None:
+        self._send(turn_id)
 
     def lease_now(self) -> int | None:
         """None: leases are judged by the database's own clock, the same for every machine."""
@@ -217,6 +228,10 @@ class Postgres:
             reader = await self._readers.get()
             await reader.close()
 
+    def _send(self, payload: str) -> None:
+        self._unsent.add(payload)
+        self._to_notify.set()
+
     async def _notify_after_commits(self) -> None:
         """Notify other processes of commits: at once, then at most every `notify_seconds`."""
         while True:
@@ -227,20 +242,25 @@ class Postgres:
     async def _notify(self) -> None:
         # Not inside the group's transaction: NOTIFY takes a lock on the whole database at commit.
         self._to_notify.clear()
+        payloads, self._unsent = sorted(self._unsent), set()
         try:
             connection = await self._notifier.connected(lambda _: False)
             self._notifier_pid = connection.get_server_pid()
-            await connection.execute(f"NOTIFY {CHANNEL}")
+            await connection.execute(_NOTIFY, CHANNEL, payloads)
         except Exception as error:
             # It was only a hint; the other processes poll anyway.
             await self._notifier.recover(error)
         finally:
             self._notifier.release()
 
-    async def _listen(self, changed: asyncio.Event) -> None:
-        def on_notify(_: object, pid: int, *rest: object) -> None:
-            if pid != self._notifier_pid:
+    async def _listen(self, changed: asyncio.Event, watched: Callable[[str], None] | None) -> None:
+        def on_notify(_: object, pid: int, __: object, turn_id: object) -> None:
+            if pid == self._notifier_pid:
+                return
+            if not turn_id:
                 changed.set()
+            elif watched is not None:
+                watched(str(turn_id))
 
         listener = DatabaseConnection(self._server)
         try:

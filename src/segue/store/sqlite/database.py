@@ -98,7 +98,9 @@ class Sqlite:
         return rows
 
     @asynccontextmanager
-    async def watch(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+    async def watch(
+        self, ring: Callable[[], None], watched: Callable[[str], None] | None = None
+    ) -> AsyncIterator[None]:
         if self._path == MEMORY:
             yield
             return
@@ -107,6 +109,9 @@ class Sqlite:
             yield
         finally:
             self._writer.unwatch(ring)
+
+    def follow_turn(self, turn_id: str) -> None:
+        """Processes on one file cannot tell each other anything: drafts come at their usual pace."""
 
     def wall_ms(self) -> int:
         return _MACHINE.ms()
