@@ -57,8 +57,9 @@ async def test_every_client_receives_every_event_in_order(tmp_path: Path) -> Non
             "stream_end",
             "session_sync",
         ]
-        # Of a thousand clients, some fall behind and get a piece again, which is marked as such.
-        assert LONG or listener.replayed == 0
+        # Of a thousand clients, the last may still be reading the log when their turn begins. They get the
+        # text so far as one piece, which is marked as a replay.
+        assert listener.replayed <= (1 if LONG else 0)
 
 
 @pytest.mark.serial
