@@ -1,7 +1,6 @@
 """A compressed day: Python's memory and open descriptors stay flat while the same happens hour after hour.
 
-Caches with a limit are emptied before memory is counted: some need more than half a day to fill. Resident
-memory is reported and not asserted: it is not flat yet (docs/performance.md, growth).
+Resident memory is reported and not asserted: what the C library returns to the system is not ours to say.
 """
 
 import asyncio
@@ -9,7 +8,6 @@ import gc
 import os
 import sys
 from contextlib import aclosing, suppress
-from functools import _lru_cache_wrapper
 from pathlib import Path
 
 from segue import Ask, Every, Kernel, OpenTurn, Say, Settings
@@ -28,9 +26,6 @@ CONNECTIONS = 10
 
 
 def allocated_blocks() -> int:
-    for each in gc.get_objects():
-        if isinstance(each, _lru_cache_wrapper) and each.cache_info().maxsize:
-            each.cache_clear()
     gc.collect()
     return sys.getallocatedblocks()
 

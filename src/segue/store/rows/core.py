@@ -113,7 +113,7 @@ def from_text(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-@lru_cache(_MOST_TEXTS)  # a run's source is written with its turn and with each of its events
+@lru_cache(256)  # a run's source is written with its turn and with each of its events
 def source_text(source: Source | None) -> str | None:
     if source is None:
         return None
@@ -149,7 +149,7 @@ def action_of(text: str) -> Action:
     return action_from_json(json.loads(text))
 
 
-@lru_cache(_MOST_TEXTS)
+@lru_cache(256)
 def source_of(text: str | None) -> Source | None:
     return Source(**json.loads(text)) if text else None
 
