@@ -86,7 +86,7 @@ class InlineSqlite:
             self._shared.watching.remove(watching)
 
     def follow_turn(self, turn_id: str) -> None:
-        """As of `Sqlite`: nobody is told."""
+        """As of `Sqlite`: no other process is told."""
 
     def wall_ms(self) -> int:
         return _MACHINE.ms()
