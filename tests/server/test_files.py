@@ -138,6 +138,17 @@ async def test_a_repeated_upload_returns_the_first_file(http: httpx2.AsyncClient
     assert await upload(http, headers=headers) == await upload(http, headers=headers)
 
 
+async def test_a_repeated_form_returns_the_first_file(http: httpx2.AsyncClient) -> None:
+    """Each of the two forms has its own boundary."""
+    headers = {"Idempotency-Key": "upload-1"}
+    first, second = [
+        await http.post(f"{SESSION}/files", files={"file": ("cat.png", PNG)}, headers=headers)
+        for _ in range(2)
+    ]
+    assert (first.status_code, second.status_code) == (201, 201), second.text
+    assert first.json() == second.json()
+
+
 async def test_a_form_with_a_file_is_an_upload(http: httpx2.AsyncClient) -> None:
     response = await http.post(f"{SESSION}/files", files={"file": ("../cat.png", PNG, "text/html")})
     part = response.json()

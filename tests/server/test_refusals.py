@@ -47,6 +47,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ),
     (f"{KEY}/scheduled-messages", {"send_at": "soon", "message_text": "Hello."}, "invalid_time", "send_at"),
     (f"{KEY}/scheduled-messages", {"send_at": "1h", "message_text": " "}, "empty_text", "message_text"),
+    (f"{KEY}/read", {"seq": False}, "invalid", "seq"),
     ("/sessions", {"timezone": "Mars/Base"}, "bad_setting", "timezone"),
 ]
 
@@ -82,3 +83,14 @@ async def test_a_chat_id_may_have_a_colon(http: httpx2.AsyncClient) -> None:
     assert made.json()["chat_id"] == "!room:example.org"
     refused = await http.post("/sessions", json={"channel": "web:a", "chat_id": "1"})
     assert (refused.status_code, refused.json()["field"]) == (422, "channel")
+
+
+async def test_a_refused_method_is_told_all_methods_of_the_path(http: httpx2.AsyncClient) -> None:
+    """Also of a path whose last part may have slashes."""
+    for path, methods in (
+        ("/sessions/web:1", "DELETE, GET, PATCH"),
+        ("/guests/telegram/a/b", "DELETE, PATCH"),
+    ):
+        refused = await http.request("OPTIONS", path)
+        assert refused.status_code == 405
+        assert ", ".join(sorted(refused.headers["allow"].split(", "))) == methods

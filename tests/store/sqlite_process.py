@@ -68,7 +68,12 @@ async def write_and_tell(path: str) -> None:
 
 async def write_despite_errors(path: str) -> None:
     """Print each acknowledged note, and a word for each error, until killed."""
-    database = await Sqlite.open(path)
+    while True:
+        try:
+            database = await Sqlite.open(path)
+            break
+        except StoreError:
+            say(REFUSED)
     note = random.Random(1).randbytes(10_000).hex()
     for number in range(1_000_000):
         try:

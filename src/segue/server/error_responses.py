@@ -155,7 +155,7 @@ async def _handle(request: Request, error: Exception) -> JSONResponse:
 def _methods_at(request: Request) -> list[str]:
     """The methods of all routes of the path; the route that refused knows only its own."""
     route = request.scope.get("route")
-    described = request.app.openapi()["paths"].get(getattr(route, "path", ""))
+    described = request.app.openapi()["paths"].get(getattr(route, "path_format", ""))
     if described is None:
         return sorted(getattr(route, "methods", None) or {"GET"})
     return [method.upper() for method in described]

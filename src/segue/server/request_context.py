@@ -120,13 +120,17 @@ class AuthenticatedRequest(Request):
     async def may_open(self, key: str) -> None:
         await check_may_open(self.kernel, self.caller, self.owner, key)
 
-    async def idempotency(self, name: str | None) -> idempotency.Request | None:
-        """The request under its `Idempotency-Key`, so that a repeat returns the stored result."""
+    async def idempotency(self, name: str | None, content: bytes | None = None) -> idempotency.Request | None:
+        """The request under its `Idempotency-Key`, so that a repeat returns the stored result.
+
+        `content`: what it says, if that is not the body as it came.
+        """
         if name is None:
             return None
         # Query parameters are left out: a repeat may use another `wait`.
-        content = f"{self.method} {self.url.path}\n".encode("utf-8", "surrogatepass") + await self.body()
-        return idempotency.Request(owner=self.owner.own, name=name, digest=sha256(content).hexdigest())
+        said = f"{self.method} {self.url.path}\n".encode("utf-8", "surrogatepass")
+        digest = sha256(said + (await self.body() if content is None else content)).hexdigest()
+        return idempotency.Request(owner=self.owner.own, name=name, digest=digest)
 
 
 class AuthenticatedRoute(APIRoute):

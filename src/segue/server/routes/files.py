@@ -58,7 +58,8 @@ async def upload_file(
             name or named,
             content,
             owner=request.owner,
-            request=await request.idempotency(idempotency_key),
+            # A form that is sent again has another boundary.
+            request=await request.idempotency(idempotency_key, content),
         )
     return files.part(stored)
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.config import JsonDict
 
 from segue.server.paging import LARGEST_SEQ
@@ -20,7 +20,7 @@ DeviceId: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", examples=[
 class MarkRead(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"seq": 12}]})
 
-    seq: int = Field(ge=0, le=LARGEST_SEQ, description="The number of the newest event that was seen.")
+    seq: StrictInt = Field(ge=0, le=LARGEST_SEQ, description="The number of the newest event that was seen.")
 
 
 class Unread(BaseModel):
