@@ -18,8 +18,15 @@ from zoneinfo import ZoneInfo
 from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
 from segue.times.reader.adjacent_words import AdjacentWords, TimeWord, group_of, run_of_time, split
-from segue.times.reader.clauses import asks_for_meaning, quoted_ranges, taken_away, without_greeting
-from segue.times.reader.dates import Dated, DayOfMonth, NumericDate, OnWeekday
+from segue.times.reader.clauses import (
+    asks_for_meaning,
+    counted_hour,
+    quoted_ranges,
+    requested,
+    taken_away,
+    without_greeting,
+)
+from segue.times.reader.dates import Dated, DayOfMonth, InDays, NumericDate, OnWeekday
 from segue.times.reader.grammar import Reading, ends, readings, unread
 from segue.times.reader.language import Language
 from segue.times.reader.languages.chinese import CHINESE
@@ -29,7 +36,7 @@ from segue.times.reader.parts import Unit
 from segue.times.reader.readers import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
 from segue.times.reader.refusal import Refusal, quoted, refuse
 from segue.times.reader.repeats import DayRange, EveryDay, EverySpan, EveryUnit, Interval, Moment, When
-from segue.times.reader.vocabulary import groups_of, knows
+from segue.times.reader.vocabulary import groups_of, known, simplified
 
 _WORDS_LOOKED_AT = 40
 _LONGEST_PHRASE = 16
@@ -105,6 +112,11 @@ class _Phrase:
         return any(isinstance(r.meaning, OnDay) and r.meaning.date is None for r in self.readings)
 
     @property
+    def is_span(self) -> bool:
+        """Whether it is a distance from now: `in 3 hours`."""
+        return any(isinstance(reading.meaning, After) for reading in self.readings)
+
+    @property
     def may_be_past(self) -> bool:
         """Whether the same words can mean a moment that has passed: `monday at 9`, but not `tomorrow`."""
         days = [reading.meaning.date for reading in self.readings if isinstance(reading.meaning, OnDay)]
@@ -142,9 +154,22 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         left = _left_over(sentence, words, main, phrases, spoken)
     if main is not None and not left and len(strong) == 1 and main.is_clock:
         adjacent = _adjacent_words(sentence, words, main, spoken)
-        left = main.text if adjacent.is_attribute() or adjacent.is_score() else ""
+        attribute = adjacent.is_attribute() or (adjacent.is_of() and not requested(sentence, spoken))
+        left = main.text if attribute or adjacent.is_score() else adjacent.day_elsewhere()
     if main is not None and not left:
-        left = taken_away(sentence, words, spoken, main.extent, may_be_past=main.may_be_past)
+        left = (
+            counted_hour(sentence, words, spoken, main.extent, alone=main.is_clock) if main.has_clock else ""
+        )
+    if main is not None and not left:
+        left = taken_away(
+            sentence,
+            words,
+            spoken,
+            main.extent,
+            may_be_past=main.may_be_past,
+            may_be_stated=_may_be_stated(words, main, spoken),
+            is_span=main.is_span,
+        )
     if main is None or left:
         return FoundTime(
             FinderVerdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
@@ -161,6 +186,13 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     if main.zone_needed is not None and main.found.verdict is FinderVerdict.READ:
         raise main.zone_needed
     return main.found
+
+
+def _may_be_stated(words: Sequence[TimeWord], main: _Phrase, spoken: Language) -> bool:
+    """Whether it can be what the clock or the calendar shows: `9pm` and `friday`, but not `at 9pm`."""
+    inside = [word for word in words if word.start in main.extent]
+    joined = group_of(inside[0].text, groups_of((spoken,))) in ("at", "join")
+    return not joined and (main.is_clock or not main.has_clock)
 
 
 def _outside_quotes(sentence: str) -> tuple[list[TimeWord], list[TimeWord]]:
@@ -291,7 +323,9 @@ def _weak(text: str, meaning: object) -> bool:
             return True
         case OnDay(date=DayOfMonth(), part=None, time=None):
             return True
-        case OnDay(date=None, part=None) if text == "一点":
+        case OnDay(date=None, part=None) if simplified(text) == "一点":
+            return True
+        case OnDay(date=InDays(days=0, part=None), part=None, time=None):
             return True
         case OnDay(date=Dated(calendar=NumericDate(year=None)), part=None, time=None):
             return True
@@ -338,7 +372,7 @@ def _spoken(words: Sequence[TimeWord]) -> Language:
         return CHINESE
     texts = [word.text.lower() for word in words[:_WORDS_LOOKED_AT]]
     others = [language for language in LANGUAGES if language is not CHINESE]
-    return max(others, key=lambda language: sum(knows(language, text) for text in texts))
+    return max(others, key=lambda language: sum(known(language, text) for text in texts))
 
 
 def _phrases(sentence: str, words: Sequence[TimeWord]) -> list[tuple[str, range]]:
