@@ -254,12 +254,16 @@ class AdjacentWords:
 
     def is_attribute(self) -> bool:
         """`the 8pm show`: the words are an attribute of the noun that follows."""
-        if not self._before or not self._after or self._before[-1].last:
+        if not self._before or self._before[-1].last:
+            return False
+        article = self._before[-1].text.lower()
+        if article == "the":
+            return True
+        if not self._after:
             return False
         touched = not self._sentence[self._phrase.stop : self._after[0].start].strip()
         following = self._group(self._after[0])
-        article = self._before[-1].text.lower()
-        return touched and (article == "the" or (article in _ARTICLES and following is None))
+        return touched and article in _ARTICLES and following is None
 
     def is_of(self) -> bool:
         """`el tren de las 8:05`, `le train de 8h05`, `8点05的火车`: which one it is, not when."""

@@ -46,6 +46,11 @@ _MORNING = re.compile(r"(?:morgen|mañana|manana)\b", re.IGNORECASE)
 _BEFORE_MORNING = re.compile(r"\b(?:am|guten|diesen|jeden|la|cada|esta|una)\s+$", re.IGNORECASE)
 _EVERY = re.compile(r"every|each|alle|jede|chaque|tou(?:te)?s|cada|tod[oa]s|кажд|раз в|每", re.IGNORECASE)
 """How a repetition begins that is no adjective: `weekly` in `the weekly report` is one."""
+_PRICE = re.compile(
+    r"\d\s*(?:[€$£¥元块塊]|euros?\b|dollars?\b|pounds\b|bucks\b|pesos\b|руб|евро|долл)|[€$£¥]\s*\d",
+    re.IGNORECASE,
+)
+"""`1200 euros every month` is what something costs."""
 _STREET = re.compile(r"[路街巷弄村楼樓栋棟]$")
 """Before a number in Chinese: then `9号` is a house and no day."""
 _SHORT_WEEKDAY = 3
@@ -135,8 +140,8 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     clock time if no zone is known."""
     sentence = without_greeting(sentence)
     words, in_quotes = _outside_quotes(sentence)
-    spoken = _spoken(words)
     phrases = [_evaluated(text, extent, now, zone) for text, extent in _phrases(sentence, words)]
+    spoken = _spoken(words, phrases)
     strong = [phrase for phrase in phrases if not phrase.weak and not _ordinal(sentence, phrase, phrases)]
     alone = [phrase for phrase in phrases if _stands_alone(sentence, words, phrase)]
     main = max(strong or alone, key=_importance, default=None)
@@ -156,6 +161,8 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         adjacent = _adjacent_words(sentence, words, main, spoken)
         attribute = adjacent.is_attribute() or (adjacent.is_of() and not requested(sentence, spoken))
         left = main.text if attribute or adjacent.is_score() else adjacent.day_elsewhere()
+    if main is not None and not left and main.repeats and not main.has_clock and _PRICE.search(sentence):
+        left = main.text
     if main is not None and not left:
         left = (
             counted_hour(sentence, words, spoken, main.extent, alone=main.is_clock) if main.has_clock else ""
@@ -366,13 +373,14 @@ def _stands_alone(sentence: str, words: Sequence[TimeWord], phrase: _Phrase) -> 
     return last and any(isinstance(getattr(r.meaning, "date", None), DayOfMonth) for r in phrase.readings)
 
 
-def _spoken(words: Sequence[TimeWord]) -> Language:
-    """The language that knows most of the words."""
+def _spoken(words: Sequence[TimeWord], phrases: Sequence[_Phrase]) -> Language:
+    """The language that knows most of the words and phrases."""
     if any(_is_chinese(word.text) for word in words):
         return CHINESE
     texts = [word.text.lower() for word in words[:_WORDS_LOOKED_AT]]
     others = [language for language in LANGUAGES if language is not CHINESE]
-    return max(others, key=lambda language: sum(known(language, text) for text in texts))
+    read = [language for phrase in phrases for language in phrase.languages]
+    return max(others, key=lambda each: sum(known(each, text) for text in texts) + 2 * read.count(each))
 
 
 def _phrases(sentence: str, words: Sequence[TimeWord]) -> list[tuple[str, range]]:

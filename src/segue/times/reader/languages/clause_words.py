@@ -82,7 +82,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
             r"|\b(?:i|we|he|she|they|it|you|who) (?!need|feed|heed|speed|exceed|proceed)\w{2,}ed\b"
         ),
         asked=(
-            r"\b(?:remind|wake|tell|ask|ping|nudge|text|send|alert|notify|please|let me)\b"
+            r"\b(?:remind|wake|tell|ask|send|notify|please|let me)\b"
+            r"|\b(?<!the )(?<!my )(?<!your )(?<!an )(?<!a )(?:ping|nudge|text|alert)\b"
             r"|\b(?:can|could|will) you\b|\bwas (?:wondering|hoping|thinking|going)"
             r"|\b(?:wanted|needed|hoped|(?<!was )(?<!were )supposed|had to)\b"
             r"|\b(?:moved|rescheduled|postponed|shifted|changed|pushed|booked|scheduled|planned|invited)\b"
@@ -134,7 +135,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
             r"(?:\w*ge\w{2,}(?:t|en)|\w{3,}iert)\b"
         ),
         asked=(
-            r"\b(?:erinner|weck|sag|frag|schick|schreib|ruf|meld|bitte|kannst|könntest)\w*"
+            r"\b(?:erinner|weck|sag|frag|schick|schreib|ruf|meld)(?:e|en|st|t)?\b|\bbitte\b"
+            r"|\bkannst|\bkönntest"
             r"|(?:verschoben|verlegt|geplant|angesetzt|vereinbart|gebucht|ausgemacht|reserviert|eingeladen)\b"
         ),
         stated=(
@@ -151,7 +153,10 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
         ),
     ),
     FRENCH: ClauseWords(
-        denied_before=r"\b(?:ne|pas|jamais|aucune?|rien|sans|combien|normalement|d['’]habitude|déteste)\b|\bn['’]",
+        denied_before=(
+            r"\b(?:ne|pas|plus (?:besoin|la peine)|jamais|aucune?|rien|sans|combien|normalement"
+            r"|d['’]habitude|déteste)\b|\bn['’]"
+        ),
         denied_after=(
             r"\W*(?:je |tu |on |ça )?(?:ne\b|n['’]|pas\b|jamais\b|aucune?\b|rien\b)"
             r"| sans (?:réveil|alarme|rappel)\b|(?: (?:c['’]est|ce serait|est))?(?: (?:un peu|bien"
@@ -185,7 +190,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
             r"|\b(?!fait|lait|parfait|souhait|trait|extrait|portrait|forfait)\w{3,}(?<!r)(?:ait|aient)\b"
         ),
         asked=(
-            r"\b(?:rappel|réveil|dis|demand|envo|prévi|écri|peux|pourrais|s['’]il)\w*"
+            r"\b(?:rappell\w+|rappele[rz]|réveill(?:e|er|ez|es)|dis|dites|demande[rz]?|envo(?:ie|yer|yez)"
+            r"|prévi(?:ens|endras)|prévenez|écri(?:s|re|vez)|peux|pourrais|s['’]il (?:te|vous))\b"
             r"|\b(?:déplacé|décalé|reporté|prévu|fixé|réservé|invité)"
         ),
         stated=(
@@ -198,7 +204,10 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
         ),
     ),
     SPANISH: ClauseWords(
-        denied_before=r"\b(?:no|nunca|jamás|nada|ning[uú]n\w*|sin|cu[áa]nt[oa]s?|faltan?|normalmente|suel[eo]\w*|odio)\b",
+        denied_before=(
+            r"\b(?:no|nunca|jamás|nada|ning[uú]n\w*|sin|cu[áa]nt[oa]s?|faltan?|normalmente"
+            r"|suel[eo]\w*|odio)\b"
+        ),
         denied_after=(
             r"\W*(?:no|nunca|jamás|ning[uú]n\w*|imposible|sin (?:alarma|despertador|recordatorio))\b"
             r"|(?: (?:es|sería|me parece))?(?: (?:ya|un poco))?"
@@ -226,8 +235,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
             r"|\b(?!café|jos[eé]|bebé|porqué|comité)\w{3,}(?<!r)é\b"
         ),
         asked=(
-            r"\b(?:recu[eé]rd|despi[eé]rt|dime|dile|preg[uú]nt|env[ií]|av[ií]s|escr[ií]b"
-            r"|ll[aá]ma(?:me)?\b|puedes)\w*"
+            r"\b(?:recu[eé]rd|despi[eé]rt|dime|dile|puedes)\w*|\bll[aá]ma(?:me)?\b"
+            r"|\b(?:preg[uú]nt|env[ií]|av[ií]s|escr[ií]b)(?:[ae]|ar|ir|[ae][mln]\w+|ar[mln]\w+)\b"
             r"|\b(?:movido|movió|aplaz|reserv|previst|fijad|programad|invit)"
         ),
         stated=(
@@ -242,7 +251,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
     RUSSIAN: ClauseWords(
         denied_before=r"\b(?:не|нет|никак\w+|никогда|нельзя|без|сколько|обычно|ненавижу)\b",
         denied_after=(
-            r"\W*(?:меня |мне |я |это |уже |будет |больше |пока |для \w+ )*(?:не(?! \w+(?:ть|ти"
+            r"\W*(?:\w+(?:ть|ти|чь)(?:ся)? )?(?:меня |мне |я |это |уже |будет |больше |пока "
+            r"|для \w+ )*(?:не(?! \w+(?:ть|ти"
             r"|чь)(?:ся)?\b)|нельзя|никак\w+"
             r"|слишком (?:рано|поздно|часто)|достаточно|хват[ия]т|не(?:возможно|удобно|реально)|некогда"
             r"|занято|отмен\w+|без (?:будильник|напоминани)\w+)\b"
@@ -267,7 +277,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
             r"|вёз|везла|вёл|вели|нёс|несла|умер|умерла|исчез|исчезла)\b"
         ),
         asked=(
-            r"\b(?:напомн|разбуд|скаж|спрос|пришл|напиш|позвони\b|пожалуйста|можешь|чтобы|хотел)\w*"
+            r"\b(?:напомн|разбуд|спрос|пришл)и(?:те|шь|ть)?\b|\bпозвони(?:те)?\b|\bнапомнит\b"
+            r"|\b(?:скаж|напиш|пожалуйста|можешь|чтобы|хотел)\w*"
             r"|\b(?:перенес|перенёс|назначен|запланир|заброниров|пригла)"
         ),
         stated=(
