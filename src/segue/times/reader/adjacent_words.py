@@ -107,7 +107,7 @@ _NAME = re.compile(r"[\w,] [A-Z][a-z]+ $")
 _STARTING = re.compile(
     r"\b(?:à partir d[eu]?'?|a partir del?|as of"
     r"|(?:from|vom|von|du|del?|с) (?:the )?\d{1,2}(?:\.|st|nd|rd|th|er)?"
-    r" (?:to|bis|au|al?|по|до)(?: the| zum)?)\s*$",
+    r" (?:to|bis|auf|au|al?|по|до)(?: the| zum)?)\s*$",
     re.IGNORECASE,
 )
 """`as of`, and the beginning of a range of days: `from 20 to`."""

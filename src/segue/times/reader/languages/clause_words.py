@@ -46,7 +46,8 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
         denied_after=(
             r"\W*(?:i |we |you |please )?(?:never|no|not(?! to\b)|cannot|(?:do|wo|ca)n['’]?t)\b"
             r"|(?: (?:is|was|would be|seems|sounds|feels))?(?: (?:way|far|a bit|a little|just))?"
-            r" too (?:early|late|soon|often)\b| (?:does|is|was)n['’]?t\b"
+            r" too (?:early|late|soon|often)\b"
+            r"| is (?:rather |quite |pretty )?(?:early|late)\b| (?:does|is|was)n['’]?t\b"
             r"| (?:without|no) (?:an? )?(?:alarm|reminder)"
             r"| is(?: (?:already|more than))? (?:enough|impossible|out of the question|taken|full|off"
             r"|cancel\w+)\b"
@@ -129,6 +130,7 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
             r"|\w*(?:mach|öffne|ende|lande|starte|klingel|passier|funktionier|kauf|arbeite|warte|spiel"
             r"|rede|hol"
             r"|koch|besuch|dauer|stürz|fehl|stell|leg|hör|lern|zahl|wach)te[nt]?)(?:en)?\b"
+            r"|\b(?:ich|er|sie|es|wir|man) (?!möcht|könnt|sollt|wollt|müsst|dürft|hätt)\w{3,}te[n]?\b"
             r"|\bhätte\w*\b.*\b(?:sollen|müssen|können|dürfen|\w*ge\w{2,}(?:t|en))\b"
             r"|\bwäre\w*\b.*\b\w*ge\w{2,}en\b|\bfrüher\b"
             r"|\b(?:habe?|hast|hat|haben|bin|ist|sind)\b.*\b(?!gehen|geben|gestern|gegen)"
@@ -306,7 +308,7 @@ CLAUSE_WORDS: Mapping[Language, ClauseWords] = {
         ),
         existing=r"§\s*的(?:那[个個])?(?:闹钟|鬧鐘|闹铃|鬧鈴|提醒|计时|計時)",
         made=r"[设設定订訂加建改]|[调調]到|[帮幫]我|[来來要][个個]",
-        past=r"本[来來](?:应该|應該|要|想)|早[该該]|[说說]好|以前|曾[经經]|[从從]前|(?<![忘为為除])了(?!解)|当时|當時|那时|那時|[有去来來见見谈談说說打买買看做聊吃][过過]",
+        past=r"本[来來]|早[该該]|[说說]好|以前|曾[经經]|[从從]前|(?<![忘为為除])了(?!解)|当时|當時|那时|那時|[有去来來见見谈談说說打买買看做聊吃][过過]",
         asked=r"提醒|告诉|告訴|叫|通知|问我|問我|请|請|帮|幫|订|訂|改",
         stated=r"(?:[现現]在|已[经經]|[终終][于於]|才|[刚剛])(?:是|都|到)*\s*§|§(?:快[乐樂]|愉快)|几[点點].*§",
         counted=r"(?!)",
