@@ -32,6 +32,7 @@ def client() -> "Embedder":
 def main() -> None:
     folder = Path(str(import_module(_PACKAGE).__file__)).with_name("model")
     model = import_module("sentence_transformers").SentenceTransformer(str(folder))
+    import_module("torch").set_num_threads(1)  # on a busy machine several wait for each other, past 30 s
 
     class Embeddings(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

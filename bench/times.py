@@ -20,6 +20,7 @@ from tests.unit.when.phrase_corpus import (
     Outcome,
     Phrase,
     chat,
+    daily,
     judge_phrase,
     judge_sentence,
     phrases,
@@ -59,6 +60,7 @@ def main() -> None:
         _row("sentences" + (", later ones" if aside else ""), sentences(later=aside), judge_sentence)
         _row("requests" + (", later ones" if aside else ""), requests(later=aside), judge_sentence)
         _row("chat" + (", later ones" if aside else ""), chat(later=aside), judge_sentence)
+        _row("daily life" + (", later ones" if aside else ""), daily(later=aside), judge_sentence)
     _readings()
     _slots()
 

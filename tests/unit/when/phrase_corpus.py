@@ -78,6 +78,11 @@ def chat(*, later: bool = False) -> Iterator[Phrase]:
     yield from _lines(FOLDER / ("chat_later.txt" if later else "chat.txt"), "")
 
 
+def daily(*, later: bool = False) -> Iterator[Phrase]:
+    """What people write from daily life, with other numbers beside the time; or those written later."""
+    yield from _lines(FOLDER / ("daily_later.txt" if later else "daily.txt"), "")
+
+
 def _lines(file: Path, language: str) -> Iterator[Phrase]:
     now, zone = datetime.min.replace(tzinfo=UTC), ""
     for line in file.read_text("utf-8").splitlines():

@@ -11,10 +11,13 @@ from itertools import pairwise
 
 from segue.record import positional
 from segue.times.reader.language import Language
+from segue.times.reader.languages.english import ENGLISH
 from segue.times.reader.vocabulary import Groups, bare, groups_of, simplified
 
-_WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff\u3001\u3002\uff0c\uff1b\uff01\uff1f]+")
-"""Chinese has no spaces: there every character may begin or end a phrase."""
+_WORD = re.compile(
+    r"\b[Qq]u['’](?=\w)|[\u3400-\u9fff]|[^\s\u3400-\u9fff\u3001\u3002\uff0c\uff1b\uff01\uff1f]+"
+)
+"""Chinese has no spaces: there every character may begin or end a phrase. `qu'à 16h` contains one, too."""
 _OPENING = "\"'([{“„«‘¿¡*_<"
 _CLOSING = "\"')]}”“»’*_>.,;:!?…"
 _EDGE = re.compile(r"[.!?;…\n\u3002\uff1b\uff01\uff1f]")
@@ -40,11 +43,13 @@ _ZONE = re.compile(
 _ZONE_IN_A_HURRY = re.compile(r"[ecmp][sd]t|ces?t|bst|msk|utc|gmt")
 
 _HANZI_TIME = (
-    r"(?:每|隔|周[一二三四五六日天末]|星期|礼拜|今[天早晚]|明[天早晚]|后天|下[个周]|早上|上午|中午|下午|傍晚|晚上|凌晨|半夜"
-    r"|工作日|周末|月底|年底|(?:\d{1,2}|[一二两三四五六七八九十]{1,3})(?:点|时|号|日|月|小时|分钟|秒|天|个小时|个月|周(?!报)))"
+    r"(?:每|隔|周[一二三四五六日天末]|星期|礼拜|今[天早晚]|明[天早晚]|后天|下[个周]|早上|上午|中午|下午|傍晚|晚上|凌晨"
+    r"|半夜"
+    r"|工作日|周末|月底|年底|(?:\d{1,2}|[一二两三四五六七八九十]{1,3})(?:点|时|号|日|月|小时|分钟|秒|天|个小时|个月"
+    r"|周(?!报)))"
 )
 _HANZI_RUN = re.compile(
-    rf"{_HANZI_TIME}(?:{_HANZI_TIME}|[隔个天周月年底初点时分半左右前后一二两三四五六七八九十\d])*"
+    rf"{_HANZI_TIME}(?:{_HANZI_TIME}|[隔个周月年底初点时分半左右前后一二两三四五六七八九十\d]|天(?!气))*"
 )
 _HANZI_AFTER = re.compile(
     rf"\s*(?:[，,、]?(?:到|至|~|-|—|和|及|或者?|还有|以及|直到|除了?)?\s*{_HANZI_TIME}|(?:到|至|和|及|或者?)\s*\d{{1,2}}[:：]\d{{2}}|左右|前后|之前|之后|以前|以后|以内|之内|为止"
@@ -89,15 +94,20 @@ _ELSEWHERE = re.compile(
 """A time of day that is not named but meant, a distance from the time, and deadlines."""
 _SCORE = re.compile(
     r"(?:\b(?:score|result|ratio|es steht|steht es|spielstand|endstand|ergebnis|verhältnis|résultat|marcador"
-    r"|resultado|сч[её]т|результат|psalm|verse|chapter|genesis|exodus|vers|kapitel|psaume|verset|salmo|versículo"
+    r"|resultado|сч[её]т|результат|psalm|verse|chapter|genesis|exodus|vers|kapitel|psaume"
+    r"|verset|salmo|versículo"
     r"|псалом|стих|глава)\b|比分|章)(?:\W+\w+){0,3}\W*$",
     re.IGNORECASE,
 )
 """Words before two numbers that are no time: `the score is 21:17`."""
+_WHICH_BEFORE = re.compile(r"\b(?:de|du)(?: las?)? $", re.IGNORECASE)
+_WHICH_AFTER = re.compile(r"的(?!时候)")
+_NAME = re.compile(r"[\w,] [A-Z][a-z]+ $")
+"""A name within a sentence, as in `read John 3:16`."""
 _STARTING = re.compile(
     r"\b(?:à partir d[eu]?'?|a partir del?|as of"
     r"|(?:from|vom|von|du|del?|с) (?:the )?\d{1,2}(?:\.|st|nd|rd|th|er)?"
-    r" (?:to|bis|au|al?|по|до)(?: the| zum)?)\s*$",
+    r" (?:to|bis|auf|au|al?|по|до)(?: the| zum)?)\s*$",
     re.IGNORECASE,
 )
 """`as of`, and the beginning of a range of days: `from 20 to`."""
@@ -108,6 +118,26 @@ _BESIDE = re.compile(
 """After a number: a zone that was not read, or a street, whose number it is."""
 _COUNTED_NOUN = re.compile(r"(?i:\buhr \d{1,2}) [A-ZÄÖÜ][\wäöüß]+")
 """`17 Uhr 12 Eier`: the number may be minutes, or count what follows."""
+_ABOUT_BEFORE = re.compile(
+    r"\b(?:часов|где-то|tipo|à peu près|más o menos|somewhere|so(?= um$))\s*$", re.IGNORECASE
+)
+_ABOUT_AFTER = re.compile(
+    r" (?:or so|or thereabouts|(?:he)?rum|y pico|o así|más o menos|à peu près|plus ou moins|плюс-минус"
+    r"|или около того)\b",
+    re.IGNORECASE,
+)
+"""An hour that is not meant exactly: `at 9 or so`."""
+_DAY_ELSEWHERE = re.compile(
+    r"\b(?:tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)['’]s\b"
+    r"|\b(?:über)?(?:morgig|gestrig)\w+|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?"
+    r"(?=[a-zäöü]{4})\w+|\b(?:завтрашн|вчерашн|понедельнич|пятничн|субботн|воскресн)\w+",
+    re.IGNORECASE,
+)
+"""The day of a thing, which may be that of an hour elsewhere: `friday's call is at 3pm`."""
+_HANZI_POINT = re.compile(r"[一二两三四五六]点")
+_HANZI_POINT_BEFORE = re.compile(r"(?:有|这|那|以下|下面|[提讲]了?)$")
+_HANZI_POINT_AFTER = re.compile(r"意见|建议|要求|原因|理由|要?注意|好处|问题|感想|不同|区别|之间|水")
+"""`三点意见` are three remarks: the word for an hour also counts points."""
 _DASHES = frozenset("-–—~/+")
 _IN = frozenset(("in", "on", "im", "am", "en", "por", "в", "во"))
 _EITHER = frozenset(("and", "or", "&", "und", "oder", "et", "ou", "y", "o", "и", "или"))
@@ -182,6 +212,8 @@ class AdjacentWords:
             return max(0, phrase - 8) + found.start()
         if found := _STARTING.search(self._sentence[:phrase]):
             return found.start()
+        if found := _ABOUT_BEFORE.search(self._sentence[:phrase]):
+            return found.start()
         run = list(self._before)
         if len(run) > 1 and run[-1].text.lower() in _EITHER and self._group(run[-2]) in ("number", "rank"):
             return run[-2].start
@@ -199,8 +231,10 @@ class AdjacentWords:
         phrase = self._phrase.stop
         if found := _HANZI_AFTER.match(self._sentence, phrase):
             return found.end()
-        if found := _BESIDE.match(self._written, phrase):
+        if found := _BESIDE.match(self._written, phrase) or _ABOUT_AFTER.match(self._written, phrase):
             return found.end()
+        if points := self._points():
+            return points
         if (found := _COUNTED_NOUN.search(self._written, self._phrase.start)) and (
             found.start() < phrase < found.end()
         ):
@@ -220,14 +254,43 @@ class AdjacentWords:
 
     def is_attribute(self) -> bool:
         """`the 8pm show`: the words are an attribute of the noun that follows."""
-        if not self._before or not self._after or self._before[-1].last:
+        if not self._before or self._before[-1].last:
+            return False
+        article = self._before[-1].text.lower()
+        if article == "the":
+            return True
+        if not self._after:
             return False
         touched = not self._sentence[self._phrase.stop : self._after[0].start].strip()
         following = self._group(self._after[0])
-        return touched and self._before[-1].text.lower() in _ARTICLES and following is None
+        return touched and article in _ARTICLES and following is None
+
+    def is_of(self) -> bool:
+        """`el tren de las 8:05`, `le train de 8h05`, `8点05的火车`: which one it is, not when."""
+        before, after = self._sentence[: self._phrase.start], self._sentence[self._phrase.stop :]
+        return _WHICH_BEFORE.search(before) is not None or _WHICH_AFTER.match(after) is not None
+
+    def _points(self) -> int | None:
+        """The end of what `三点` counts."""
+        begin, end = self._phrase.start, self._phrase.stop
+        if not _HANZI_POINT.fullmatch(self._sentence, begin, end):
+            return None
+        if found := _HANZI_POINT_AFTER.match(self._sentence, end):
+            return found.end()
+        return end if _HANZI_POINT_BEFORE.search(self._sentence[:begin]) else None
+
+    def day_elsewhere(self) -> str:
+        """The day of a thing in the sentence, if the phrase is only an hour."""
+        found = _DAY_ELSEWHERE.search(self._written)
+        return found[0] if found else ""
 
     def is_score(self) -> bool:
-        return _SCORE.search(self._sentence[: self._phrase.start]) is not None
+        before = self._sentence[: self._phrase.start]
+        return _SCORE.search(before) is not None or (
+            ENGLISH in self.languages
+            and self._sentence[self._phrase.start].isdecimal()
+            and _NAME.search(before) is not None
+        )
 
     def hour_before(self) -> int | None:
         """The start of a number directly before the phrase that may be an hour: `twelve tomorrow`."""
@@ -283,6 +346,8 @@ class AdjacentWords:
             return True
         if word.last or index + 1 == len(self._after):
             return group in ("number", "rank", "often")
+        if group == "about" and self._group(self._after[index + 1]) == "number":
+            return True
         following = self._group(self._after[index + 1])
         if group == "number":
             of = self._after[index + 1].text.lower() in _OF

@@ -18,8 +18,15 @@ from zoneinfo import ZoneInfo
 from segue.errors import BadTime, ZoneNeeded
 from segue.record import positional
 from segue.times.reader.adjacent_words import AdjacentWords, TimeWord, group_of, run_of_time, split
-from segue.times.reader.clauses import asks_for_meaning, quoted_ranges, taken_away, without_greeting
-from segue.times.reader.dates import Dated, DayOfMonth, NumericDate, OnWeekday
+from segue.times.reader.clauses import (
+    asks_for_meaning,
+    counted_hour,
+    quoted_ranges,
+    requested,
+    taken_away,
+    without_greeting,
+)
+from segue.times.reader.dates import Dated, DayOfMonth, InDays, NumericDate, OnWeekday
 from segue.times.reader.grammar import Reading, ends, readings, unread
 from segue.times.reader.language import Language
 from segue.times.reader.languages.chinese import CHINESE
@@ -29,7 +36,7 @@ from segue.times.reader.parts import Unit
 from segue.times.reader.readers import CRON_LINE, LANGUAGES, SINGLE_OR_REPEATED, read_schedule
 from segue.times.reader.refusal import Refusal, quoted, refuse
 from segue.times.reader.repeats import DayRange, EveryDay, EverySpan, EveryUnit, Interval, Moment, When
-from segue.times.reader.vocabulary import groups_of, knows
+from segue.times.reader.vocabulary import groups_of, known, simplified
 
 _WORDS_LOOKED_AT = 40
 _LONGEST_PHRASE = 16
@@ -39,6 +46,11 @@ _MORNING = re.compile(r"(?:morgen|mañana|manana)\b", re.IGNORECASE)
 _BEFORE_MORNING = re.compile(r"\b(?:am|guten|diesen|jeden|la|cada|esta|una)\s+$", re.IGNORECASE)
 _EVERY = re.compile(r"every|each|alle|jede|chaque|tou(?:te)?s|cada|tod[oa]s|кажд|раз в|每", re.IGNORECASE)
 """How a repetition begins that is no adjective: `weekly` in `the weekly report` is one."""
+_PRICE = re.compile(
+    r"\d\s*(?:[€$£¥元块塊]|euros?\b|dollars?\b|pounds\b|bucks\b|pesos\b|руб|евро|долл)|[€$£¥]\s*\d",
+    re.IGNORECASE,
+)
+"""`1200 euros every month` is what something costs."""
 _STREET = re.compile(r"[路街巷弄村楼樓栋棟]$")
 """Before a number in Chinese: then `9号` is a house and no day."""
 _SHORT_WEEKDAY = 3
@@ -105,6 +117,11 @@ class _Phrase:
         return any(isinstance(r.meaning, OnDay) and r.meaning.date is None for r in self.readings)
 
     @property
+    def is_span(self) -> bool:
+        """Whether it is a distance from now: `in 3 hours`."""
+        return any(isinstance(reading.meaning, After) for reading in self.readings)
+
+    @property
     def may_be_past(self) -> bool:
         """Whether the same words can mean a moment that has passed: `monday at 9`, but not `tomorrow`."""
         days = [reading.meaning.date for reading in self.readings if isinstance(reading.meaning, OnDay)]
@@ -123,8 +140,8 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     clock time if no zone is known."""
     sentence = without_greeting(sentence)
     words, in_quotes = _outside_quotes(sentence)
-    spoken = _spoken(words)
     phrases = [_evaluated(text, extent, now, zone) for text, extent in _phrases(sentence, words)]
+    spoken = _spoken(words, phrases)
     strong = [phrase for phrase in phrases if not phrase.weak and not _ordinal(sentence, phrase, phrases)]
     alone = [phrase for phrase in phrases if _stands_alone(sentence, words, phrase)]
     main = max(strong or alone, key=_importance, default=None)
@@ -142,9 +159,24 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
         left = _left_over(sentence, words, main, phrases, spoken)
     if main is not None and not left and len(strong) == 1 and main.is_clock:
         adjacent = _adjacent_words(sentence, words, main, spoken)
-        left = main.text if adjacent.is_attribute() or adjacent.is_score() else ""
+        attribute = adjacent.is_attribute() or (adjacent.is_of() and not requested(sentence, spoken))
+        left = main.text if attribute or adjacent.is_score() else adjacent.day_elsewhere()
+    if main is not None and not left and main.repeats and not main.has_clock and _PRICE.search(sentence):
+        left = main.text
     if main is not None and not left:
-        left = taken_away(sentence, words, spoken, main.extent, may_be_past=main.may_be_past)
+        left = (
+            counted_hour(sentence, words, spoken, main.extent, alone=main.is_clock) if main.has_clock else ""
+        )
+    if main is not None and not left:
+        left = taken_away(
+            sentence,
+            words,
+            spoken,
+            main.extent,
+            may_be_past=main.may_be_past,
+            may_be_stated=_may_be_stated(words, main, spoken),
+            is_span=main.is_span,
+        )
     if main is None or left:
         return FoundTime(
             FinderVerdict.NOT_READ, unread=left, reason=_reason(left, sentence, spoken) if left else ""
@@ -161,6 +193,13 @@ def find(sentence: str, *, now: datetime, zone: str | ZoneInfo | None = None) ->
     if main.zone_needed is not None and main.found.verdict is FinderVerdict.READ:
         raise main.zone_needed
     return main.found
+
+
+def _may_be_stated(words: Sequence[TimeWord], main: _Phrase, spoken: Language) -> bool:
+    """Whether it can be what the clock or the calendar shows: `9pm` and `friday`, but not `at 9pm`."""
+    inside = [word for word in words if word.start in main.extent]
+    joined = group_of(inside[0].text, groups_of((spoken,))) in ("at", "join")
+    return not joined and (main.is_clock or not main.has_clock)
 
 
 def _outside_quotes(sentence: str) -> tuple[list[TimeWord], list[TimeWord]]:
@@ -291,7 +330,9 @@ def _weak(text: str, meaning: object) -> bool:
             return True
         case OnDay(date=DayOfMonth(), part=None, time=None):
             return True
-        case OnDay(date=None, part=None) if text == "一点":
+        case OnDay(date=None, part=None) if simplified(text) == "一点":
+            return True
+        case OnDay(date=InDays(days=0, part=None), part=None, time=None):
             return True
         case OnDay(date=Dated(calendar=NumericDate(year=None)), part=None, time=None):
             return True
@@ -332,13 +373,14 @@ def _stands_alone(sentence: str, words: Sequence[TimeWord], phrase: _Phrase) -> 
     return last and any(isinstance(getattr(r.meaning, "date", None), DayOfMonth) for r in phrase.readings)
 
 
-def _spoken(words: Sequence[TimeWord]) -> Language:
-    """The language that knows most of the words."""
+def _spoken(words: Sequence[TimeWord], phrases: Sequence[_Phrase]) -> Language:
+    """The language that knows most of the words and phrases."""
     if any(_is_chinese(word.text) for word in words):
         return CHINESE
     texts = [word.text.lower() for word in words[:_WORDS_LOOKED_AT]]
     others = [language for language in LANGUAGES if language is not CHINESE]
-    return max(others, key=lambda language: sum(knows(language, text) for text in texts))
+    read = [language for phrase in phrases for language in phrase.languages]
+    return max(others, key=lambda each: sum(known(each, text) for text in texts) + 2 * read.count(each))
 
 
 def _phrases(sentence: str, words: Sequence[TimeWord]) -> list[tuple[str, range]]:

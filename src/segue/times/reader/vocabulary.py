@@ -42,6 +42,30 @@ _GROUPS = {
 }  # fmt: skip
 """The kinds of the language tables that are time words in a sentence, and the group of each."""
 
+_COMMON: Mapping[Language, str] = {
+    ENGLISH: (
+        "i i'm i'll i've it it's is are was we you he she they my your me do don't please the with"
+        " this that have"
+        " has will would can what who how when there let's"
+    ),
+    GERMAN: (
+        "ich du er sie es wir ihr ist sind war mich mir mein meine dein deine bitte das mit hat"
+        " haben habe wird"
+        " kann was wer wie wann noch auch schon man wenn"
+    ),
+    FRENCH: (
+        "je j'ai tu il elle on nous vous ils elles est sont était moi mon ma ton ta que qui ça"
+        " c'est avec ce cette"
+        " ai as ont peux fait quand si pas ne"
+    ),
+    SPANISH: (
+        "yo tú él ella nosotros es son está estoy era mi mis tu me te que qué quién con esta este"
+        " ha he han puedo"
+        " hay si cuando cómo no lo"
+    ),
+    RUSSIAN: "",
+}  # fmt: skip
+"""Frequent words, by which the language of a sentence is told where its time words are those of several."""
 _ACCENTS = {**SPANISH.accents, **FRENCH.accents, **RUSSIAN.accents}
 _SHORTEST_FOREIGN = 5
 """Letters of a word that also counts beside a time in another language, where `so` and `an` are words."""
@@ -155,14 +179,16 @@ def simplified(text: str) -> str:
     return text.translate(CHINESE.accents)
 
 
-def knows(language: Language, word: str) -> bool:
-    """Whether it is a time word of this language."""
-    return word in _own(language) or bare(word) in _own(language)
+def known(language: Language, word: str) -> int:
+    """2 for a time word or a frequent word of this language, 1 if it is one without its accents, else 0."""
+    own = _own(language)
+    return 2 if word in own else int(bare(word) in own)
 
 
 @cache
 def _own(language: Language) -> frozenset[str]:
-    return frozenset(word for word, group in _words(language) if group != "doubtful")
+    timely = (word for word, group in _words(language) if group != "doubtful")
+    return frozenset((*timely, *_COMMON.get(language, "").split()))
 
 
 @cache
