@@ -1,13 +1,14 @@
 """Fixtures: the page in a real browser, against a server in another process."""
 
 import json
+import multiprocessing
+import os
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from tests.browser import NEEDS_CHROMIUM, find_chromium
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
 from tests.unavailable import cannot_run, npm_install
+from tests.web.serve import run_server
 
 IMAGES = ROOT / "docs" / "images"
 DESKTOP = {"width": 1360, "height": 860}
@@ -27,6 +29,10 @@ PATIENCE_MS = 30_000
 """Long enough for a busy machine; usually the page is much faster."""
 
 expect.set_options(timeout=PATIENCE_MS)
+
+# Most of the cost of a server is what it imports: each is forked from one process that has done so.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.web.serve"])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,28 +52,22 @@ class Served:
     offline: bool = False
     private: bool = False
     mortal: bool = False
-    process: "subprocess.Popen[str]" = field(init=False)
+    process: ForkServerProcess = field(init=False)
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix),
-                *(["offline"] if self.offline else []),
-                *(["private"] if self.private else []),
-                *(["mortal"] if self.mortal else []),
-            ],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline())
+        told, tell = FORKS.Pipe(duplex=False)
+        options = (self.prefix, self.offline, self.private, self.mortal)
+        self.process = FORKS.Process(target=run_server, args=(tell, self.database, self.port, *options))
+        self.process.start()
+        tell.close()
+        with told:
+            self.port = told.recv()
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> None:
-        self.process.send_signal(by)
-        self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        assert self.process.pid is not None
+        os.kill(self.process.pid, by)
+        self.process.join(20)
+        self.process.close()
 
     @property
     def url(self) -> str:
