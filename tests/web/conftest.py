@@ -146,20 +146,20 @@ def browser() -> Iterator[Browser]:
     if executable is None:
         cannot_run(NEEDS_CHROMIUM)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        # One process for all pages of a server: to start one for each would cost a tenth more.
+        args = ["--no-sandbox", "--renderer-process-limit=1"]
+        browser = playwright.chromium.launch(executable_path=executable, args=args)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="package")
-def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """Shared by the tests that need nothing special. A window costs as much as loading the page does: an
-    empty tab keeps this one open."""
-    context = browser.new_context(timezone_id=TIMEZONE)
-    context.set_default_timeout(PATIENCE_MS)
-    context.new_page()
-    yield context
-    context.close()
+def profiles(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
+    """Shared by the tests that change nothing in them, one for each set of options."""
+    made: dict[str, BrowserContext] = {}
+    yield made
+    for profile in made.values():
+        profile.close()
 
 
 def clear(profile: BrowserContext) -> None:
@@ -172,22 +172,36 @@ def clear(profile: BrowserContext) -> None:
 
 
 @pytest.fixture
-def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..., Page]]:
-    """Opens a page in the shared profile; a second one in a profile of its own, as another person would. So
-    does `alone=True`, for a test that changes the profile, and any option of a context. An error in the page
+def open_page(browser: Browser, profiles: dict[str, BrowserContext]) -> Iterator[Callable[..., Page]]:
+    """Opens a page in the shared profile with the given options; a second one in a profile of its own, as
+    another person would. So does `alone=True`, for a test that changes the profile. An error in the page
     fails the test."""
-    contexts: list[BrowserContext] = []
+    own: list[BrowserContext] = []
+    used: list[BrowserContext] = []
     errors: list[str] = []
-    used = False
 
     def note(message: ConsoleMessage) -> None:
         if "Content Security" in message.text:
             errors.append(message.text)
 
-    def own_profile(options: dict[str, Any]) -> BrowserContext:
-        contexts.append(browser.new_context(**{"timezone_id": TIMEZONE, **options}))
-        contexts[-1].set_default_timeout(PATIENCE_MS)
-        return contexts[-1]
+    def new_profile(options: dict[str, Any]) -> BrowserContext:
+        profile = browser.new_context(**{"timezone_id": TIMEZONE, **options})
+        profile.set_default_timeout(PATIENCE_MS)
+        return profile
+
+    def shared_profile(options: dict[str, Any]) -> BrowserContext:
+        name = repr(sorted(options.items()))
+        if name not in profiles:
+            profiles[name] = new_profile(options)
+            profiles[name].new_page()  # A window costs as much as loading the page does: this keeps it open.
+        return profiles[name]
+
+    def profile_with(options: dict[str, Any], alone: bool) -> BrowserContext:
+        if not alone and (shared := shared_profile(options)) not in used:
+            used.append(shared)
+            return shared
+        own.append(new_profile(options))
+        return own[-1]
 
     def opened(
         url: str,
@@ -199,12 +213,7 @@ def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..
         reduced_motion: Any = None,
         **options: Any,
     ) -> Page:
-        nonlocal used
-        if context is None:
-            alone = alone or used or bool(options)
-            used = True
-            context = own_profile({"viewport": viewport, **options}) if alone else profile
-        page: Page = context.new_page()
+        page: Page = (context or profile_with(options, alone)).new_page()
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -213,9 +222,10 @@ def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
-    clear(profile)
+    for profile in own:
+        profile.close()
+    for profile in used:
+        clear(profile)
     assert errors == []
 
 
