@@ -1,7 +1,6 @@
 """Fixtures: the page in a real browser, against a server in another process."""
 
 import json
-import multiprocessing
 import os
 import signal
 import urllib.error
@@ -19,6 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 from tests.browser import NEEDS_CHROMIUM, find_chromium
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
+from tests.forks import start_server
 from tests.unavailable import cannot_run, npm_install
 from tests.web.serve import run_server
 
@@ -29,10 +29,6 @@ PATIENCE_MS = 30_000
 """Long enough for a busy machine; usually the page is much faster."""
 
 expect.set_options(timeout=PATIENCE_MS)
-
-# Most of the cost of a server is what it imports: each is forked from one process that has done so.
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.web.serve"])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,13 +51,8 @@ class Served:
     process: ForkServerProcess = field(init=False)
 
     def start(self) -> None:
-        told, tell = FORKS.Pipe(duplex=False)
         options = (self.prefix, self.offline, self.private, self.mortal)
-        self.process = FORKS.Process(target=run_server, args=(tell, self.database, self.port, *options))
-        self.process.start()
-        tell.close()
-        with told:
-            self.port = told.recv()
+        self.process, self.port = start_server(run_server, self.database, self.port, *options)
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> None:
         assert self.process.pid is not None
