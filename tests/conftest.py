@@ -19,6 +19,7 @@ import asyncpg
 import hypothesis
 import pytest
 
+from segue.cli.support.event_loop import collect_less_often
 from segue.store.open import open_database
 from tests.browser import NEEDS_CHROMIUM
 from tests.postgres import (
@@ -59,12 +60,14 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays to the end: no collection of garbage has to look at it."""
+    """What is imported and collected stays to the end: no collection of garbage has to look at it. Later
+    garbage is collected as seldom as in a server."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        collect_less_often()
         gc.enable()
 
 

@@ -99,6 +99,15 @@ async def test_a_turn_has_as_many_model_steps_as_the_settings_say(
 
 
 def test_importing_the_agents_loads_no_library() -> None:
-    program = f"import segue.agents, sys; print([name for name in {HEAVY} if name in sys.modules])"
+    assert imported_by("segue.agents") == set()
+
+
+def test_a_connected_model_loads_the_library_of_its_provider_only() -> None:
+    """Anthropic's has more modules than everything else together."""
+    assert imported_by("segue.agents.connect") == set(HEAVY) - {"anthropic", "mcp"}
+
+
+def imported_by(module: str) -> set[str]:
+    program = f"import {module}, sys; print(*(name for name in {HEAVY} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return set(done.stdout.split())

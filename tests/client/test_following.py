@@ -1,7 +1,6 @@
 """A client's `follow` across lost connections and restarts: every event and every character once."""
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -74,8 +73,8 @@ async def test_a_follower_misses_nothing_when_the_server_is_killed_and_started_a
                 long = await client.receive(KEY, "400 10")
                 await followed.until(lambda: len(followed.texts) == 2 or followed.count("stream_start") == 2)
                 await followed.until(lambda: (long.turn_id, 1) in followed.texts)
-                first.process.send_signal(signal.SIGKILL)
-                first.process.wait(20)
+                first.process.kill()
+                first.process.join(20)
                 with served(database_url, "--port", str(first.port)):
                     again = await client.receive(KEY, "5 0")
                     turn = await client.wait(again)

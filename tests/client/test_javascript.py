@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -101,8 +100,8 @@ async def test_it_sends_follows_and_misses_nothing_when_the_server_is_killed(
             assert (asked["outcome"], asked["reply"]) == ("ok", text_of("5 0"))
             script.tell("send 300 10")
             await script.until(lambda line: line.get("text", 0) > 200)
-            server.process.send_signal(signal.SIGKILL)
-            server.process.wait(20)
+            server.process.kill()
+            server.process.join(20)
             await script.until(lambda line: line.get("state") == "closed")
             script.tell("send 4 0")  # kept until the server is back
             with served(database, "--port", str(server.port)):

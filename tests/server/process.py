@@ -1,22 +1,20 @@
 """Starts and stops a server process of `tests.server.serve`."""
 
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 
-from tests.docs.pages import ROOT
+from tests.forks import start_server
+from tests.server.serve import run_server
 
 LONG = bool(os.environ.get("SEGUE_LONG"))
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class Address:
     port: int
-    process: "subprocess.Popen[str]"
 
     @property
     def http(self) -> str:
@@ -27,23 +25,19 @@ class Served:
         return f"ws://127.0.0.1:{self.port}/ws"
 
 
+@dataclass(frozen=True, slots=True)
+class Served(Address):
+    process: ForkServerProcess
+
+
 @contextmanager
 def served(url: str, *options: str) -> Iterator[Served]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.server.serve", url, *options],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
+    process, port = start_server(run_server, url, *options)
     try:
-        yield Served(int(process.stdout.readline()), process)
+        yield Served(port, process)
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
+        process.terminate()
+        process.join(20)
+        if process.is_alive():
             process.kill()
-            raise
-        finally:
-            process.stdout.close()
+            raise AssertionError("the server did not stop within 20 seconds")

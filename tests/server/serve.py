@@ -1,17 +1,16 @@
 """Runs a server with a test agent that streams a given number of pieces at a given pace.
 
-    python -m tests.server.serve DATABASE_URL [--no-workers] [--keys JSON] [--lease SECONDS] [--descriptors N]
-        [--port N]
+    DATABASE_URL [--no-workers] [--keys JSON] [--lease SECONDS] [--descriptors N] [--port N]
 
-It prints its port when it listens, and stops on SIGTERM as `segue serve` does.
+It tells its port when it listens, and stops on SIGTERM as `segue serve` does.
 """
 
 import argparse
 import asyncio
 import resource
-import sys
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
+from multiprocessing.connection import Connection
 
 from segue import Delta, Kernel, OpenTurn, Settings, Text, ToolCalled, ToolStarted, Usage
 from segue.cli.support.event_loop import run
@@ -38,7 +37,9 @@ class PacedAgent:
         yield Usage({"output_tokens": length})
 
 
-async def serve(url: str, *, workers: bool, keys: str | None, lease: float, port: int) -> None:
+async def serve(
+    tell: Connection, url: str, *, workers: bool, keys: str | None, lease: float, port: int
+) -> None:
     env = {"SEGUE_API_KEYS": keys} if keys else {}
     configuration = Configuration.load(env={"HOME": "/nonexistent", **env}, database=url)
     settings = Settings(user_runners=100, shutdown_grace_seconds=5, lease_seconds=lease)
@@ -49,13 +50,12 @@ async def serve(url: str, *, workers: bool, keys: str | None, lease: float, port
             server = HttpServer(create_app(kernel, configuration))
             group.create_task(server.serve([listening]))
             await server.ready.wait()
-            sys.stdout.write(f"{listening.getsockname()[1]}\n")
-            sys.stdout.flush()
+            tell.send(listening.getsockname()[1])
             await signals.stop_requested.wait()
             server.should_exit = True
 
 
-if __name__ == "__main__":
+def run_server(tell: Connection, *arguments: str) -> None:
     options = argparse.ArgumentParser()
     options.add_argument("url")
     options.add_argument("--no-workers", dest="workers", action="store_false")
@@ -63,7 +63,7 @@ if __name__ == "__main__":
     options.add_argument("--lease", type=float, default=15)
     options.add_argument("--port", type=int, default=0, help="default: any free one")
     options.add_argument("--descriptors", type=int, help="how many files and connections it may have open")
-    given = vars(options.parse_args())
+    given = vars(options.parse_args(arguments))
     if (most := given.pop("descriptors")) is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    run(serve(**given))
+    run(serve(tell, **given))

@@ -1,7 +1,6 @@
 """A server killed between a request and its response: a repeat gets the first result."""
 
 import asyncio
-import signal
 from pathlib import Path
 
 import httpx2
@@ -23,8 +22,8 @@ async def say(server: Served, *, wait: int = 0) -> httpx2.Response:
 
 
 async def kill(server: Served) -> None:
-    server.process.send_signal(signal.SIGKILL)
-    await asyncio.to_thread(server.process.wait, 20)
+    server.process.kill()
+    await asyncio.to_thread(server.process.join, 20)
 
 
 @pytest.mark.parametrize("answered", [True, False])

@@ -11,14 +11,14 @@ import httpx2
 from segue import Kernel
 from segue.testing import ScriptedAgent
 from tests.docs.pages import ROOT
-from tests.server.process import Served
+from tests.server.process import Address
 from tests.server.uvicorn_process import uvicorn
 
 APP = "tests.server.mounted:app"
 ADA = {"X-User": "ada"}
 
 
-def client(server: Served) -> httpx2.AsyncClient:
+def client(server: Address) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(base_url=f"{server.http}/segue", headers=ADA, timeout=60)
 
 

@@ -94,7 +94,7 @@ async def test_a_reader_that_reconnects_across_a_take_over_misses_and_repeats_no
                 async with asyncio.timeout(60), connect(watches.ws) as socket:
                     await listener.follow(socket, events=3)
                 doomed.process.kill()
-                doomed.process.wait()
+                doomed.process.join()
             with served(postgres_url, "--lease", LEASE):
                 async with asyncio.timeout(60):
                     await follow_with_reconnects(watches.ws, listener, random.Random(number))

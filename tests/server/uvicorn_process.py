@@ -8,20 +8,26 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.docs.pages import ROOT
-from tests.server.process import Served
+from tests.server.process import Address
 
 _LISTENS = re.compile(r"running on http://127\.0\.0\.1:(\d+)")
 _STARTED = "Application startup complete"
 _PATIENCE_SECONDS = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Uvicorn(Address):
+    process: "subprocess.Popen[str]"
+
+
 @contextmanager
 def uvicorn(
     app: str, log: Path, *options: str, env: Mapping[str, str] | None = None, processes: int = 1
-) -> Iterator[Served]:
+) -> Iterator[Uvicorn]:
     """Yields when every process has started. Its output is appended to `log`."""
     log.touch()
     before = log.read_text()
@@ -36,7 +42,7 @@ def uvicorn(
         )
     try:
         _wait_for(lambda: _has_started(log.read_text().removeprefix(before), processes), process, log)
-        yield Served(int(_LISTENS.findall(log.read_text())[-1]), process)
+        yield Uvicorn(int(_LISTENS.findall(log.read_text())[-1]), process)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

@@ -18,9 +18,10 @@ SCENARIOS = 400
 """Enough for the rarest; most are noticed within ten."""
 
 
-def first_to_notice(**otherwise: Any) -> list[str]:
-    """What the first failing scenario reports. `otherwise` makes rare conditions more frequent."""
-    for seed in range(SCENARIOS):
+def first_to_notice(begin: int = 0, **otherwise: Any) -> list[str]:
+    """What the first failing scenario reports. `begin` skips seeds that do not notice the mistake, and
+    `otherwise` makes rare conditions more frequent."""
+    for seed in range(begin, begin + SCENARIOS):
         if wrong := run_scenario(seed, **otherwise).wrong:
             return wrong
     return []
@@ -64,7 +65,7 @@ def test_the_same_owner_under_another_fence_is_another_owner(mutate: Mutate) -> 
 
 def test_a_renewal_names_its_fence(mutate: Mutate) -> None:
     mutate("sessions.renew", FENCED, "")
-    assert first_to_notice()
+    assert first_to_notice(begin=75)
 
 
 def test_a_reclaim_voids_the_fence(mutate: Mutate) -> None:
@@ -124,7 +125,7 @@ def test_words_join_one_turn_only(mutate: Mutate) -> None:
 
 def test_a_changed_job_is_not_fired_as_it_was(mutate: Mutate) -> None:
     mutate("jobs.take", " AND revision = :revision AND next_at IS NOT NULL", "")
-    assert first_to_notice(faults=frozenset({"slow"}), fault_count=40, verbs=80, hosts=3)
+    assert first_to_notice(begin=44, faults=frozenset({"slow"}), fault_count=40, verbs=80, hosts=3)
 
 
 def test_every_fact_has_a_number_of_its_own(mutate: Mutate) -> None:

@@ -9,17 +9,19 @@ does so only where there is nothing better.
 import json
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
 
 from segue.store import queries
 from segue.store.open import open_database
 from segue.store.postgres.connection import BY_INDEX
 from segue.store.sqlite.execute import positional
+from tests.postgres import wait_for
 from tests.store.seeds import seed
 
 ALL = [
@@ -118,6 +120,14 @@ IMPORTED = """
 """20,000 passages of one user in 2,000 sessions."""
 
 
+@pytest.fixture(scope="module")
+def full_postgres(_new_database: Callable[[], str]) -> str:
+    """20,000 rows in each table, for the tests that change none of them."""
+    url = _new_database()
+    wait_for(seed(url))
+    return url
+
+
 async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
     path = tmp_path / "segue.db"
     await seed(f"sqlite:///{path}")
@@ -126,19 +136,17 @@ async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
     assert surprising(walks, IN_SQLITE) == {}
 
 
-async def test_postgres_finds_every_row_by_an_index(postgres_url: str) -> None:
-    await seed(postgres_url)
+async def test_postgres_finds_every_row_by_an_index(full_postgres: str) -> None:
     for mode, known in {"force_custom_plan": SEEN, "force_generic_plan": SEEN | GUESSES}.items():
-        async with analysed(postgres_url, mode) as connection:
+        async with analysed(full_postgres, mode) as connection:
             walks = {query.name: await walks_in_postgres(connection, query) for query in QUERIES}
         assert surprising(walks, known) == {}, mode
 
 
-async def test_postgres_finds_the_rows_of_many_callers_by_an_index(postgres_url: str) -> None:
+async def test_postgres_finds_the_rows_of_many_callers_by_an_index(full_postgres: str) -> None:
     """With the settings of a writer: a statement that takes the parameters of all of them as arrays."""
-    await seed(postgres_url)
     for mode in ("force_custom_plan", "force_generic_plan"):
-        async with analysed(postgres_url, mode) as connection, connection.transaction():
+        async with analysed(full_postgres, mode) as connection, connection.transaction():
             await connection.execute(
                 "; ".join(f"SET LOCAL {name} = {value}" for name, value in BY_INDEX.items())
             )

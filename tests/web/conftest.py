@@ -1,13 +1,13 @@
 """Fixtures: the page in a real browser, against a server in another process."""
 
 import json
+import os
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,9 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 from tests.browser import NEEDS_CHROMIUM, find_chromium
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
+from tests.forks import start_server
 from tests.unavailable import cannot_run, npm_install
+from tests.web.serve import run_server
 
 IMAGES = ROOT / "docs" / "images"
 DESKTOP = {"width": 1360, "height": 860}
@@ -46,28 +48,17 @@ class Served:
     offline: bool = False
     private: bool = False
     mortal: bool = False
-    process: "subprocess.Popen[str]" = field(init=False)
+    process: ForkServerProcess = field(init=False)
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tests.web.serve", self.database, str(self.port), self.prefix),
-                *(["offline"] if self.offline else []),
-                *(["private"] if self.private else []),
-                *(["mortal"] if self.mortal else []),
-            ],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline())
+        options = (self.prefix, self.offline, self.private, self.mortal)
+        self.process, self.port = start_server(run_server, self.database, self.port, *options)
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> None:
-        self.process.send_signal(by)
-        self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        assert self.process.pid is not None
+        os.kill(self.process.pid, by)
+        self.process.join(20)
+        self.process.close()
 
     @property
     def url(self) -> str:
@@ -146,20 +137,20 @@ def browser() -> Iterator[Browser]:
     if executable is None:
         cannot_run(NEEDS_CHROMIUM)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        # One process for all pages of a server: to start one for each would cost a tenth more.
+        args = ["--no-sandbox", "--renderer-process-limit=1"]
+        browser = playwright.chromium.launch(executable_path=executable, args=args)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="package")
-def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """Shared by the tests that need nothing special. A window costs as much as loading the page does: an
-    empty tab keeps this one open."""
-    context = browser.new_context(timezone_id=TIMEZONE)
-    context.set_default_timeout(PATIENCE_MS)
-    context.new_page()
-    yield context
-    context.close()
+def profiles(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
+    """Shared by the tests that change nothing in them, one for each set of options."""
+    made: dict[str, BrowserContext] = {}
+    yield made
+    for profile in made.values():
+        profile.close()
 
 
 def clear(profile: BrowserContext) -> None:
@@ -172,22 +163,36 @@ def clear(profile: BrowserContext) -> None:
 
 
 @pytest.fixture
-def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..., Page]]:
-    """Opens a page in the shared profile; a second one in a profile of its own, as another person would. So
-    does `alone=True`, for a test that changes the profile, and any option of a context. An error in the page
+def open_page(browser: Browser, profiles: dict[str, BrowserContext]) -> Iterator[Callable[..., Page]]:
+    """Opens a page in the shared profile with the given options; a second one in a profile of its own, as
+    another person would. So does `alone=True`, for a test that changes the profile. An error in the page
     fails the test."""
-    contexts: list[BrowserContext] = []
+    own: list[BrowserContext] = []
+    used: list[BrowserContext] = []
     errors: list[str] = []
-    used = False
 
     def note(message: ConsoleMessage) -> None:
         if "Content Security" in message.text:
             errors.append(message.text)
 
-    def own_profile(options: dict[str, Any]) -> BrowserContext:
-        contexts.append(browser.new_context(**{"timezone_id": TIMEZONE, **options}))
-        contexts[-1].set_default_timeout(PATIENCE_MS)
-        return contexts[-1]
+    def new_profile(options: dict[str, Any]) -> BrowserContext:
+        profile = browser.new_context(**{"timezone_id": TIMEZONE, **options})
+        profile.set_default_timeout(PATIENCE_MS)
+        return profile
+
+    def shared_profile(options: dict[str, Any]) -> BrowserContext:
+        name = repr(sorted(options.items()))
+        if name not in profiles:
+            profiles[name] = new_profile(options)
+            profiles[name].new_page()  # A window costs as much as loading the page does: this keeps it open.
+        return profiles[name]
+
+    def profile_with(options: dict[str, Any], alone: bool) -> BrowserContext:
+        if not alone and (shared := shared_profile(options)) not in used:
+            used.append(shared)
+            return shared
+        own.append(new_profile(options))
+        return own[-1]
 
     def opened(
         url: str,
@@ -199,12 +204,7 @@ def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..
         reduced_motion: Any = None,
         **options: Any,
     ) -> Page:
-        nonlocal used
-        if context is None:
-            alone = alone or used or bool(options)
-            used = True
-            context = own_profile({"viewport": viewport, **options}) if alone else profile
-        page: Page = context.new_page()
+        page: Page = (context or profile_with(options, alone)).new_page()
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -213,9 +213,10 @@ def open_page(browser: Browser, profile: BrowserContext) -> Iterator[Callable[..
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
-    clear(profile)
+    for profile in own:
+        profile.close()
+    for profile in used:
+        clear(profile)
     assert errors == []
 
 

@@ -1,7 +1,5 @@
 """A test server, run as a separate process, with an agent that does what the message says.
 
-    python -m tests.web.serve DATABASE_URL PORT PREFIX [offline] [private] [mortal]
-
 With `offline` the agent is the one that `segue serve` has without a model. With `private` the server may call
 this machine, where doubles of services are. With `mortal` its leases are short, so that the work of a killed
 server is soon reclaimed; on a busy machine, a server with short leases loses some without being killed.
@@ -9,10 +7,10 @@ It listens and runs as `segue serve` does.
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -202,7 +200,9 @@ class Refusing(Channel):
         raise Rejected("Telegram refused it: Forbidden: bot was blocked by the user")
 
 
-async def serve(url: str, port: int, prefix: str, offline: bool, private: bool, mortal: bool) -> None:
+async def serve(
+    tell: Connection, url: str, port: int, prefix: str, offline: bool, private: bool, mortal: bool
+) -> None:
     data = Path(urlsplit(url).path).parent
     configuration = Configuration.load(
         env={"HOME": "/nonexistent"}, database=url, data=data, fetch_private=private
@@ -222,11 +222,10 @@ async def serve(url: str, port: int, prefix: str, offline: bool, private: bool, 
         if prefix:
             mount(app, kernel, prefix, configuration=configuration)
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws_ping_interval=None)
-        sys.stdout.write(f"{listening.getsockname()[1]}\n")
-        sys.stdout.flush()
+        tell.send(listening.getsockname()[1])
         await uvicorn.Server(config).serve(sockets=[listening])
 
 
-if __name__ == "__main__":
-    options = (option in sys.argv[4:] for option in ("offline", "private", "mortal"))
-    run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], *options))
+def run_server(tell: Connection, *options: Any) -> None:
+    """Serve until a signal, and tell the port once it listens."""
+    run(serve(tell, *options))

@@ -20,7 +20,14 @@ DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 
 
 def violations(page: Page, axe: str) -> list[str]:
-    page.evaluate(f"() => {{ {axe} }}")
+    """In light and in dark. What the test has opened on the page stays open."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(f"() => {{ {axe} }}")
+    return [f"{scheme}: {fault}" for scheme in ("light", "dark") for fault in _violations_in(page, scheme)]
+
+
+def _violations_in(page: Page, scheme: Any) -> list[str]:
+    page.emulate_media(color_scheme=scheme)
     found: list[Any] = page.evaluate(
         # The list of chats links to fragments: axe takes those that are scrolled out of sight for skip links.
         "axe.run(document, { resultTypes: ['violations'], rules: { 'skip-link': { enabled: false } } })"
@@ -54,11 +61,8 @@ def full(server: Served) -> str:
     return key
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_a_desktop(
-    server: Served, open_page: Open, axe: str, full: str, scheme: str
-) -> None:
-    page = open_page(server.at(full), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+def test_axe_finds_nothing_on_a_desktop(server: Served, open_page: Open, axe: str, full: str) -> None:
+    page = open_page(server.at(full), reduced_motion="reduce", **DESKTOP)
     expect(page.locator("segue-month").first).to_be_visible()
     found = {"conversation": violations(page, axe)}
     page.get_by_label("More actions: fragile").click()
@@ -92,32 +96,28 @@ def report(found: dict[str, list[str]]) -> str:
     return "\n".join(f"{state}: {fault}" for state, faults in found.items() for fault in faults)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_at_a_question(server: Served, open_page: Open, axe: str, scheme: str) -> None:
+def test_axe_finds_nothing_at_a_question(server: Served, open_page: Open, axe: str) -> None:
     """Open with choices, answered, and over."""
-    key = server.session(f"websocket:axe-question-{scheme}")
+    key = server.session("websocket:axe-question")
     server.say(key, "ask 1")
     server.say(key, "ask 3600")
     server.say(key, "yes")
     server.say(key, "ask 3600")
     for size in (DESKTOP, PHONE):
-        page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **size)
+        page = open_page(server.at(key), reduced_motion="reduce", **size)
         expect(page.locator("segue-question.open")).to_be_visible()
         expect(page.locator("segue-question.answered").first).to_be_visible()
         assert report({"question": violations(page, axe)}) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_at_files_versions_and_search(
-    server: Served, open_page: Open, axe: str, scheme: str
-) -> None:
-    key = server.session(f"websocket:axe-files-{scheme}", title="Files")
+def test_axe_finds_nothing_at_files_versions_and_search(server: Served, open_page: Open, axe: str) -> None:
+    key = server.session("websocket:axe-files", title="Files")
     first = server.say(key, "the flamingo is grey")["turn_id"]
     again = {"content": "the flamingo is pink", "replaces": first}
     server.call("POST", f"sessions/{key}/turns?wait=20", again)
     server.wait_for("messages/search?query=flamingo", lambda answer: answer["messages"])
     for size in (DESKTOP, PHONE):
-        page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **size)
+        page = open_page(server.at(key), reduced_motion="reduce", **size)
         page.evaluate("customElements.whenDefined('segue-files').then(() => true)")
         page.get_by_text("Show the earlier version").click()
         expect(page.locator("segue-versions segue-turn")).to_be_visible()
@@ -148,11 +148,10 @@ def test_axe_finds_nothing_at_files_versions_and_search(
         assert report(found) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_at_conditions_usage_and_quiet_hours(
-    server: Served, open_page: Open, axe: str, scheme: str
+    server: Served, open_page: Open, axe: str
 ) -> None:
-    key = server.session(f"pushing:axe-{scheme}", title="Quiet", timezone="Europe/Berlin")
+    key = server.session("pushing:axe", title="Quiet", timezone="Europe/Berlin")
     server.say(key, "spend 1200 0.02")
     start, end = around_now()
     server.call("PATCH", f"sessions/{key}", {"quiet": {"from": start, "to": end}})
@@ -161,7 +160,7 @@ def test_axe_finds_nothing_at_conditions_usage_and_quiet_hours(
     server.wait_for(f"automations/{job}/runs", lambda answer: any(run["outcome"] for run in answer["runs"]))
     server.call("POST", f"automations/{job}/pause")
     automation(server, key, "look", "0 9 * * *", policy={"when": conditions})
-    page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    page = open_page(server.at(key), reduced_motion="reduce", **DESKTOP)
     expect(page.locator("segue-held:not([hidden])").first).to_be_visible()
     expect(page.locator("segue-moon")).to_be_visible()
     expect(page.locator("segue-used dd").first).to_be_visible()
@@ -175,17 +174,16 @@ def test_axe_finds_nothing_at_conditions_usage_and_quiet_hours(
     assert report(found) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_at_cards(offline_server: Served, open_page: Open, axe: str, scheme: str) -> None:
+def test_axe_finds_nothing_at_cards(offline_server: Served, open_page: Open, axe: str) -> None:
     server = offline_server
-    key = server.session(f"websocket:axe-cards-{scheme}", timezone="Europe/Berlin")
+    key = server.session("websocket:axe-cards", timezone="Europe/Berlin")
     for text in (
         "every weekday at 9 tell me the news",
         "tell me tomorrow at 18:00 that the bakery closes soon",
         "check back tomorrow at 9 on https://example.org",
     ):
         server.say(key, text)
-    page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    page = open_page(server.at(key), reduced_motion="reduce", **DESKTOP)
     expect(page.locator("segue-card strong")).to_have_count(3)
     found = {"cards": violations(page, axe)}
     page.locator("segue-card").get_by_role("button", name="Cancel").first.click()
@@ -194,15 +192,12 @@ def test_axe_finds_nothing_at_cards(offline_server: Served, open_page: Open, axe
     assert report(found) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_a_running_turn_and_its_queue(
-    server: Served, open_page: Open, axe: str, scheme: str
-) -> None:
-    key = server.session(f"websocket:axe-running-{scheme}", timezone="Europe/Berlin")
+def test_axe_finds_nothing_in_a_running_turn_and_its_queue(server: Served, open_page: Open, axe: str) -> None:
+    key = server.session("websocket:axe-running", timezone="Europe/Berlin")
     server.say_without_waiting(key, "hold")
     server.wait_for(f"sessions/{key}", lambda session: session["state"] == "running")
     server.say_without_waiting(key, "hello")
-    page = open_page(server.at(key), color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    page = open_page(server.at(key), reduced_motion="reduce", **DESKTOP)
     expect(page.locator("segue-turn.running")).to_be_visible()
     expect(page.locator("segue-queue .words")).to_be_visible()
     found = {"running": violations(page, axe)}
@@ -215,11 +210,10 @@ def test_axe_finds_nothing_in_a_running_turn_and_its_queue(
     assert report(found) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_when_the_server_fails(
-    server: Served, open_page: Open, axe: str, full: str, scheme: str
+    server: Served, open_page: Open, axe: str, full: str
 ) -> None:
-    page = open_page("about:blank", alone=True, color_scheme=scheme, reduced_motion="reduce", **DESKTOP)
+    page = open_page("about:blank", alone=True, reduced_motion="reduce", **DESKTOP)
     problem = {"detail": "The database is being repaired.", "status": 503}
     page.route("**/log?*", lambda route: route.fulfill(status=503, json=problem))
     page.goto(server.at(full))
@@ -231,10 +225,9 @@ def test_axe_finds_nothing_when_the_server_fails(
     assert report(found) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_the_login(address: str, open_page: Open, axe: str, scheme: str) -> None:
+def test_axe_finds_nothing_on_the_login(address: str, open_page: Open, axe: str) -> None:
     for size in (DESKTOP, PHONE):
-        page = open_page(address, color_scheme=scheme, reduced_motion="reduce", **size)
+        page = open_page(address, reduced_motion="reduce", **size)
         field = page.get_by_label("Your key for this server")
         expect(field).to_be_focused()
         found = {"login": violations(page, axe)}
@@ -251,11 +244,8 @@ def test_axe_finds_nothing_on_the_login(address: str, open_page: Open, axe: str,
     assert report({"no chats": violations(page, axe)}) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_a_phone(
-    server: Served, open_page: Open, axe: str, full: str, scheme: str
-) -> None:
-    page = open_page(server.at(full), color_scheme=scheme, reduced_motion="reduce", **PHONE)
+def test_axe_finds_nothing_on_a_phone(server: Served, open_page: Open, axe: str, full: str) -> None:
+    page = open_page(server.at(full), reduced_motion="reduce", **PHONE)
     expect(page.locator("segue-ghost").first).to_be_visible()
     found = {"conversation": violations(page, axe)}
     page.get_by_role("button", name="Automations and memory").click()

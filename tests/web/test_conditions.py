@@ -37,7 +37,8 @@ def test_conditions_are_told_in_a_sentence(server: Served, open_page: Open) -> N
     expect(job_of(page, "pills").locator(".condition")).to_have_text(told)
     both = "only if you have not written for 2 h and you have not said “go” or “stop” since it was made"
     expect(job_of(page, "look").locator(".condition")).to_have_text(both)
-    expect(page.locator("segue-ghost .condition")).to_have_text(["until done", "with a condition"])
+    for name, short in (("pills", "until done"), ("look", "with a condition")):
+        expect(page.locator("segue-ghost", has_text=name).locator(".condition")).to_have_text(short)
 
 
 def test_a_condition_is_added_changed_and_removed(server: Served, open_page: Open) -> None:

@@ -9,9 +9,7 @@ from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import AgentRunError, ModelNotFoundError
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.ollama import OllamaProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
@@ -76,12 +74,19 @@ def key_of(connection: ModelConnection, env: Mapping[str, str] | None = None) ->
 
 
 def make_model(connection: ModelConnection, client: httpx2.AsyncClient) -> Model:
-    """Return the model. Raises `AgentFailed` if its key or its address is missing."""
+    """Return the model. Raises `AgentFailed` if its key or its address is missing.
+
+    To be called in a thread: it may import the library of the provider, which takes a second.
+    """
     address, key = address_of(connection), key_of(connection)
     if key != _NO_KEY:
         remember_secret(key)
     match connection.provider:
         case ModelProvider.ANTHROPIC:
+            # Half of all that is imported here; the other providers do not need it.
+            from pydantic_ai.models.anthropic import AnthropicModel
+            from pydantic_ai.providers.anthropic import AnthropicProvider
+
             anthropic = AnthropicProvider(api_key=key, base_url=address, http_client=client)
             return AnthropicModel(connection.name, provider=anthropic)
         case ModelProvider.OLLAMA:
@@ -99,7 +104,7 @@ async def check_connection(
 ) -> None:
     """Ask the model for one word. Raises `AgentFailed`, whose `shown` says what to change."""
     async with guarded_client(private=private) as client:
-        model = make_model(connection, client)
+        model = await asyncio.to_thread(make_model, connection, client)
         try:
             async with asyncio.timeout(seconds):
                 await _ask(model, seconds)

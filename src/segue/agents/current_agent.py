@@ -64,7 +64,7 @@ class ConnectedModel:
             # The first import takes a second; in a thread it does not block other turns.
             connect = await asyncio.to_thread(import_module, "segue.agents.connect")
         client = await self._clients.enter_async_context(connect.guarded_client(private=self._private))
-        model: Model = connect.make_model(connection, client)
+        model: Model = await asyncio.to_thread(connect.make_model, connection, client)
         return model
 
 
