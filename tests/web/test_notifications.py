@@ -231,6 +231,8 @@ def test_turning_them_off_or_logging_out_ends_the_subscription(phone: Phone, rea
         page.get_by_role("button", name="Log out").click()
     deleted = [each for each in sent if each.startswith("DELETE")]
     assert deleted == ["DELETE push/subscriptions", "DELETE auth/session"]
+    # The page loads again; a browser that is closed meanwhile may never say that it is.
+    expect(page.get_by_role("button", name="Log out")).to_have_count(0)
 
 
 def test_a_new_key_of_the_server_renews_the_subscription(phone: Phone, reached: Served) -> None:
