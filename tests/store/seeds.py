@@ -1,5 +1,6 @@
 """Seed data: a database with rows in every table, to explain queries on or to change."""
 
+from collections.abc import Container
 from functools import partial
 
 from segue.store.database import Transaction
@@ -215,12 +216,16 @@ SEEDS = [
 ]
 
 
-async def seed(url: str, rows: int = 20_000, *, rare: int = 100) -> None:
-    """Insert so many rows into each table; in most, one in `rare` is queued and one is running."""
+async def seed(
+    url: str, rows: int = 20_000, *, rare: int = 100, tables: Container[str] | None = None
+) -> None:
+    """Insert so many rows into each table, or each of `tables`; in most, one in `rare` is queued and one is
+    running."""
     database = await open_database(url)
     try:
         for number, text in enumerate(SEEDS):
-            await database.run(partial(_insert, number, text, rows, rare))
+            if tables is None or text.split()[2] in tables:
+                await database.run(partial(_insert, number, text, rows, rare))
     finally:
         await database.close()
 

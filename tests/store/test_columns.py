@@ -6,13 +6,9 @@ import pytest
 
 from segue.store import queries
 from segue.store.queries import Query
-from segue.store.rows import core as rows
 
-SESSION, TURN, JOB = (", ".join(columns) for columns in (rows.SESSION, rows.TURN, rows.JOB))
-LIVE = (
-    "archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy, "
-    "commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures"
-)
+SESSION, LIVE = (", ".join(queries.sessions.columns[name]) for name in ("session", "live"))
+TURN, JOB = ", ".join(queries.turns.columns["turn"]), ", ".join(queries.jobs.columns["job"])
 QUERIES = [query for table in ("sessions", "turns", "jobs") for query in getattr(queries, table)]
 _LISTED = re.compile(r"\b(?:SELECT|RETURNING)\s+((?:\w+\.)?\w+(?:, (?:\w+\.)?\w+)+)")
 

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -205,8 +204,10 @@ def _known(value: Any, names: dict[str, str]) -> Any:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_both_databases_hold_the_same_data(seed: int, tmp_path: Path, postgres_url: str) -> None:
-    here = await tables_after(f"sqlite:///{tmp_path}/segue.db", seed)
-    there = await tables_after(postgres_url, seed)
+async def test_both_databases_hold_the_same_data(
+    seed: int, migrated_sqlite_url: str, migrated_postgres_url: str
+) -> None:
+    here = await tables_after(migrated_sqlite_url, seed)
+    there = await tables_after(migrated_postgres_url, seed)
     for part, rows in here.items():
         assert there[part] == rows, f"{part} differ"

@@ -9,10 +9,11 @@ import pytest
 
 from segue.errors import SchemaTooNew, StoreUnusable
 from segue.store.database import Database, Transaction
-from segue.store.migrate import MIGRATIONS, Status, load, migrate, schema_of, status
+from segue.store.migrate import MIGRATIONS, Status, load, migrate, status
 from segue.store.queries import translate
 from segue.store.settings import DEFAULTS, StoreSettings
 from segue.testing.inline_sqlite import InlineSqlite
+from tests.store.schema_text import schema_of
 
 FIRST = """
 -- What is to be remembered; and where.

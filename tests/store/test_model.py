@@ -133,7 +133,7 @@ class Walk(RuleBasedStateMachine):
             limit=8,
             now=self.now,
         )
-        started = {held.session.key: held.turn.id for held in taken.value}
+        started = {held.session.key: held.turn.id for held in taken.value.held}
         expected = {}
         ready = {
             key: next(turn for turn in model.queued() if turn.not_before <= self.now)
@@ -154,7 +154,7 @@ class Walk(RuleBasedStateMachine):
             expected[key] = turn.id
         assert started == expected
         # A database returns rows in any order; a repeated walk must find the same ones.
-        self.held += sorted(((held.session.key, held) for held in taken.value), key=lambda one: one[0])
+        self.held += sorted(((held.session.key, held) for held in taken.value.held), key=lambda one: one[0])
 
     def _under_fence(self, key: str, held: HeldLane, move: Any, *args: Any, **named: Any) -> ModelTurn | None:
         """The model's running turn if the lane is still held; else the store must refuse."""

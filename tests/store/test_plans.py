@@ -9,7 +9,7 @@ does so only where there is nothing better.
 import json
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,9 @@ import asyncpg
 import pytest
 
 from segue.store import queries
-from segue.store.open import open_database
 from segue.store.postgres.connection import BY_INDEX
 from segue.store.sqlite.execute import positional
-from tests.postgres import wait_for
+from tests.postgres import NewDatabase, wait_for
 from tests.store.seeds import seed
 
 ALL = [
@@ -121,32 +120,52 @@ IMPORTED = """
 
 
 @pytest.fixture(scope="module")
-def full_postgres(_new_database: Callable[[], str]) -> str:
-    """20,000 rows in each table, for the tests that change none of them."""
-    url = _new_database()
+def full_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20,000 rows in each table, which no test changes."""
+    path = tmp_path_factory.mktemp("full") / "segue.db"
+    wait_for(seed(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def without_statistics(new_database: NewDatabase) -> str:
+    """The same in PostgreSQL, where autovacuum must not collect statistics. No test changes it."""
+    url = new_database()
     wait_for(seed(url))
+    wait_for(leave_unanalysed(url))
     return url
 
 
-async def test_sqlite_finds_every_row_by_an_index(tmp_path: Path) -> None:
-    path = tmp_path / "segue.db"
-    await seed(f"sqlite:///{path}")
-    with closing(sqlite3.connect(path)) as connection:
+@pytest.fixture(scope="module")
+def with_statistics(new_database: NewDatabase, without_statistics: str) -> str:
+    """A copy with statistics, which no test changes. To insert the rows again would take longer."""
+    url = new_database(copy_of=without_statistics)
+    wait_for(analyse(url))
+    return url
+
+
+@pytest.fixture
+def to_change(new_database: NewDatabase, without_statistics: str) -> str:
+    return new_database(copy_of=without_statistics)
+
+
+async def test_sqlite_finds_every_row_by_an_index(full_sqlite: Path) -> None:
+    with closing(sqlite3.connect(full_sqlite)) as connection:
         walks = {query.name: walks_in_sqlite(connection, query) for query in QUERIES}
     assert surprising(walks, IN_SQLITE) == {}
 
 
-async def test_postgres_finds_every_row_by_an_index(full_postgres: str) -> None:
+async def test_postgres_finds_every_row_by_an_index(with_statistics: str) -> None:
     for mode, known in {"force_custom_plan": SEEN, "force_generic_plan": SEEN | GUESSES}.items():
-        async with analysed(full_postgres, mode) as connection:
+        async with planning(with_statistics, mode) as connection:
             walks = {query.name: await walks_in_postgres(connection, query) for query in QUERIES}
         assert surprising(walks, known) == {}, mode
 
 
-async def test_postgres_finds_the_rows_of_many_callers_by_an_index(full_postgres: str) -> None:
+async def test_postgres_finds_the_rows_of_many_callers_by_an_index(with_statistics: str) -> None:
     """With the settings of a writer: a statement that takes the parameters of all of them as arrays."""
     for mode in ("force_custom_plan", "force_generic_plan"):
-        async with analysed(full_postgres, mode) as connection, connection.transaction():
+        async with planning(with_statistics, mode) as connection, connection.transaction():
             await connection.execute(
                 "; ".join(f"SET LOCAL {name} = {value}" for name, value in BY_INDEX.items())
             )
@@ -155,12 +174,12 @@ async def test_postgres_finds_the_rows_of_many_callers_by_an_index(full_postgres
         assert {name: found for name, found in walks.items() if found} == {}, mode
 
 
-async def test_a_row_selected_by_id_is_found_by_id_even_if_nothing_is_active(postgres_url: str) -> None:
+async def test_a_row_selected_by_id_is_found_by_id_even_if_nothing_is_active(to_change: str) -> None:
     """If a table is analysed while nothing is queued, the index of queued rows seems to be empty and cheap to
     scan. But it keeps entries of rows that left it for as long as any transaction may see them."""
-    await seed(postgres_url)
+    await analyse(to_change, AT_REST)
     for mode in ("force_custom_plan", "force_generic_plan"):
-        async with analysed(postgres_url, mode, AT_REST) as connection, connection.transaction():
+        async with planning(to_change, mode) as connection, connection.transaction():
             await connection.execute(
                 "; ".join(f"SET LOCAL {name} = {value}" for name, value in BY_INDEX.items())
             )
@@ -172,10 +191,9 @@ async def test_a_row_selected_by_id_is_found_by_id_even_if_nothing_is_active(pos
         assert {name: found for name, found in together.items() if found} == {}, mode
 
 
-async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgres_url: str) -> None:
+async def test_a_session_is_found_by_its_key_before_there_are_statistics(without_statistics: str) -> None:
     """A new database has none, and for a user with ten thousand sessions all of them would be read."""
-    await seed(postgres_url)
-    connection = await asyncpg.connect(postgres_url)
+    connection = await asyncpg.connect(without_statistics)
     lookups = [queries.sessions.by_key, queries.sessions.lock_by_key, queries.sessions.in_account]
     for query in (*lookups, queries.sessions.lock_in_account):
         plan = await plan_in_postgres(connection, query)
@@ -184,18 +202,17 @@ async def test_a_session_is_found_by_its_key_before_there_are_statistics(postgre
 
 
 async def test_neighbours_of_passages_are_found_in_their_order_before_there_are_statistics(
-    postgres_url: str,
+    migrated_postgres_url: str,
 ) -> None:
     """After an import there are none, and all passages of a user would be sorted for each one found."""
-    await (await open_database(postgres_url)).close()
-    connection = await asyncpg.connect(postgres_url)
+    connection = await asyncpg.connect(migrated_postgres_url)
     await connection.execute(IMPORTED)
     plan = await plan_in_postgres(connection, queries.memories.neighbours)
     await connection.close()
     assert [*sorts_under_a_limit(plan)] == []
 
 
-async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgres_url: str) -> None:
+async def test_the_list_of_sessions_is_read_in_its_order(full_sqlite: Path, to_change: str) -> None:
     """A user with ten thousand sessions waits for a page, not for a sort of all."""
     listing = [
         queries.sessions.newest_first,
@@ -203,26 +220,22 @@ async def test_the_list_of_sessions_is_read_in_its_order(tmp_path: Path, postgre
         queries.sessions.newest_in_account,
         queries.sessions.overviews_in_account,
     ]
-    path = tmp_path / "segue.db"
-    await seed(f"sqlite:///{path}")
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(full_sqlite)) as connection:
         assert {query.name: sorts_in_sqlite(connection, query) for query in listing} == {
             query.name: [] for query in listing
         }
-    await seed(postgres_url)
-    async with analysed(postgres_url, "force_custom_plan") as asked:
-        # A dozen rows may be sorted; what matters is a user who has many.
-        await asked.execute("UPDATE activity SET account = 'account-1', user_id = 'user-1'; ANALYZE")
+    # A dozen rows may be sorted; what matters is a user who has many.
+    await analyse(to_change, ["UPDATE activity SET account = 'account-1', user_id = 'user-1'"])
+    async with planning(to_change, "force_custom_plan") as asked:
         for query in listing:
             sorts = [*sorts_under_a_limit(await plan_in_postgres(asked, query))]
             # A session has few jobs, and the next of them is found by sorting them.
             assert [each for each in sorts if "'jobs" not in each] == [], query.name
 
 
-async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgres_url: str) -> None:
+async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(without_statistics: str) -> None:
     """Planning takes longer than reading, and PostgreSQL would plan each call with a small limit again."""
-    await seed(postgres_url)
-    connection = await asyncpg.connect(postgres_url)
+    connection = await asyncpg.connect(without_statistics)
     query = queries.jobs.of_session
     few = {name: "1" if name == "limit" else _value(query, name) for name in query.parameters}
     quoted = ", ".join(f"'{value}'" for value in few.values())
@@ -234,11 +247,9 @@ async def test_a_list_of_jobs_is_planned_once_before_there_are_statistics(postgr
     await connection.close()
 
 
-async def test_deleting_a_session_finds_its_rows_by_an_index(tmp_path: Path) -> None:
+async def test_deleting_a_session_finds_its_rows_by_an_index(migrated_sqlite_url: str) -> None:
     """A plan does not show what a foreign key does when a row is deleted."""
-    path = tmp_path / "segue.db"
-    await (await open_database(f"sqlite:///{path}")).close()
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(migrated_sqlite_url.removeprefix("sqlite:///"))) as connection:
         assert list(columns_without_index(connection)) == []
 
 
@@ -267,14 +278,24 @@ def sorts_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> lis
     return [line for _, parent, _, line in plan if parent in pages and "TEMP B-TREE" in line]
 
 
-@asynccontextmanager
-async def analysed(
-    url: str, mode: str, first: Sequence[str] = ()
-) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+async def leave_unanalysed(url: str) -> None:
     connection = await asyncpg.connect(url)
+    for table in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+        await connection.execute(f"ALTER TABLE {table['tablename']} SET (autovacuum_enabled = off)")
+    await connection.close()
+
+
+async def analyse(url: str, first: Sequence[str] = ()) -> None:
+    connection = await asyncpg.connect(url)
+    for statement in (*first, "VACUUM ANALYZE"):
+        await connection.execute(statement)
+    await connection.close()
+
+
+@asynccontextmanager
+async def planning(url: str, mode: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    connection = await asyncpg.connect(url, server_settings={"plan_cache_mode": mode})
     try:
-        for statement in (*first, "VACUUM ANALYZE", f"SET plan_cache_mode = {mode}"):
-            await connection.execute(statement)
         yield connection
     finally:
         await connection.close()

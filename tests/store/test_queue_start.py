@@ -53,10 +53,10 @@ class SlowDatabase(ForwardingDatabase):
 
 
 @pytest.fixture
-async def database(postgres_url: str) -> AsyncIterator[SlowDatabase]:
+async def database(migrated_postgres_url: str) -> AsyncIterator[SlowDatabase]:
     """With some ready lanes, the first since 0."""
-    await seed(postgres_url, ROWS)
-    database = await open_database(postgres_url)
+    await seed(migrated_postgres_url, ROWS, tables=("sessions",))
+    database = await open_database(migrated_postgres_url)
     yield SlowDatabase(database)
     await database.close()
 

@@ -11,6 +11,7 @@ from segue.store import queries
 from segue.store.database import Params
 from segue.store.postgres.group import execute
 from segue.store.queries import Query
+from tests.postgres import NewDatabase, wait_for
 from tests.store.seeds import seed
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 QUERIES = [query for table in queries.TABLES for query in getattr(queries, table)]
 WITH_SET_FORM = [query for query in QUERIES if query.many is not None]
-TABLES = ("sessions", "turns", "jobs", "runs", "events")
+TABLES = ("sessions", "activity", "turns", "jobs", "runs", "events")
 
 GROWTH: Params = {"events": 3, "messages": 2, "tokens": 40, "kept_tokens": None, "commit_at": 77}
 NO_GROWTH: Params = {"events": 1, "messages": 0, "tokens": 0, "kept_tokens": 9, "commit_at": None}
@@ -125,6 +126,16 @@ EXECUTIONS: dict[str, list[Params]] = {
         {"id": "none", **GROWTH},
         {"id": "session-1", **NO_GROWTH},
     ],
+    "activity.touch": [
+        {"id": "session-5", "now": 9_999_999_999_999},
+        {"id": "none", "now": 9_999_999_999_999},
+        {"id": "session-1", "now": 1},
+    ],
+    "activity.logged": [
+        {"id": "session-5", "now": 9_999_999_999_999, "news": 2, "job_said_at": 7},
+        {"id": "none", "now": 9_999_999_999_999, "news": 1, "job_said_at": 0},
+        {"id": "session-1", "now": 0, "news": 0, "job_said_at": 0},
+    ],
     "turns.start_next": [
         {"session_id": "session-8", "fence": 3, "acted": 0, "now": 1000},
         {"session_id": "session-4", "fence": 4, "acted": 1, "now": 1000},
@@ -173,14 +184,27 @@ EXECUTIONS: dict[str, list[Params]] = {
 """Some of them find their row and some do not, because of a guard or because there is none."""
 
 
+@pytest.fixture(scope="module")
+def seeded(new_database: NewDatabase) -> str:
+    """Rows of every table. What a test changes it rolls back."""
+
+    async def fill(url: str) -> None:
+        await seed(url, 100, rare=4)
+        connection = await asyncpg.connect(url)
+        await connection.execute(
+            "UPDATE turns SET fence = 0; UPDATE sessions SET commit_at = 50, live_tokens = 5;"
+            "UPDATE turns SET waits = 1 WHERE id = 'turn-4'"
+        )
+        await connection.close()
+
+    url = new_database()
+    wait_for(fill(url))
+    return url
+
+
 @pytest.fixture
-async def connection(postgres_url: str) -> AsyncIterator["Connection"]:
-    await seed(postgres_url, 100, rare=4)
-    connection = await asyncpg.connect(postgres_url)
-    await connection.execute(
-        "UPDATE turns SET fence = 0; UPDATE sessions SET commit_at = 50, live_tokens = 5;"
-        "UPDATE turns SET waits = 1 WHERE id = 'turn-4'"
-    )
+async def connection(seeded: str) -> AsyncIterator["Connection"]:
+    connection = await asyncpg.connect(seeded)
     yield connection
     await connection.close()
 

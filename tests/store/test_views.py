@@ -1,5 +1,6 @@
 """Values read from other rows: a run's outcome from its turn, and a job's last run from its runs."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -14,10 +15,9 @@ from segue.store.migrate import MIGRATIONS, migrate
 from segue.store.open import connect
 from segue.store.queries import translate
 from segue.store.queues import DueJob
-from segue.store.rows import core as rows
 from segue.store.store import Store
 from segue.times.clock import SystemClock
-from segue.times.trigger import Every
+from segue.times.trigger import Every, stored_json
 
 MIGRATION = "0006_runs_are_told_by_their_turns.sql"
 BEFORE = """
@@ -83,9 +83,9 @@ def _a_run_of_nowhere() -> Transaction[None]:
 
 def _rows_of_before() -> Transaction[None]:
     for number, text in enumerate(BEFORE.split(";")[:-1]):
-        text = text.replace("EVERY", rows.trigger_text(Every(60))).replace(
-            "ASK", rows.action_text(Ask("Look."))
-        )
+        # With spaces: `:false` would be a parameter.
+        trigger, action = json.dumps(stored_json(Every(60))), json.dumps(Ask("Look.").to_json())
+        text = text.replace("EVERY", trigger).replace("ASK", action)
         yield translate(f"before.{number}", text), {}
 
 

@@ -1,6 +1,7 @@
 """Memory reader: reads archives, tasks and memories from the store as records. Transactions write them."""
 
 from collections.abc import AsyncIterator
+from operator import itemgetter
 
 from segue.errors import NotFound
 from segue.memory.embedding import Embedder
@@ -8,7 +9,7 @@ from segue.memory.ranked_search import MemoryQuery, RankedSearch
 from segue.model.memory import Archive, AwaitingCommit, FoundMemory, Memory, Task
 from segue.model.records import NEWEST, Asker, Event, Owner, PageStart
 from segue.store import queries
-from segue.store.database import Params, Value
+from segue.store.reads import Reads, owned_by, page
 from segue.store.rows import core as rows
 from segue.store.rows import memory as memory_rows
 from segue.store.store import Store
@@ -18,38 +19,36 @@ _NEWEST_TASK = "~"
 """After any id."""
 
 
-class MemoryReader:
+class MemoryReader(Reads):
     def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
+        super().__init__(store.database)
         self._store = store
         self.embedder = embedder
-        self._database = store.database
 
     async def archives(self, session_id: str, *, limit: int, before: int | None = None) -> list[Archive]:
-        params: Params = {
-            "session_id": session_id,
-            "before": _ALL if before is None else before,
-            "limit": limit,
-        }
-        found = await self._database.read(queries.archives.newest_first, params)
-        return [memory_rows.archive(row) for row in found]
+        before = _ALL if before is None else before
+        query = queries.archives.newest_first
+        return await self._all(memory_rows.archive, query, session_id=session_id, before=before, limit=limit)
 
     async def archive(self, session_id: str, n: int) -> Archive:
-        found = await self._database.read(queries.archives.by_n, {"session_id": session_id, "n": n})
-        if not found:
-            raise NotFound(f"there is no archive {n} of this session")
-        return memory_rows.archive(found[0])
+        what, query = f"archive {n} of this session", queries.archives.by_n
+        return await self._one(what, memory_rows.archive, query, session_id=session_id, n=n)
 
     async def summed_up(self, session_id: str, *, before: int = _ALL) -> Archive | None:
         """The newest archive that has a summary. The summary covers the archives before it too."""
-        params: Params = {"session_id": session_id, "before": before}
-        found = await self._database.read(queries.archives.with_summary, params)
-        return memory_rows.archive(found[0]) if found else None
+        query = queries.archives.with_summary
+        return await self._first(memory_rows.archive, query, session_id=session_id, before=before)
 
     async def log(self, session_id: str, *, after: int, until: int = _ALL, limit: int = _ALL) -> list[Event]:
         """The messages, and the starts and ends of turns, in the order of the log."""
-        params: Params = {"session_id": session_id, "after": after, "until": until, "limit": limit}
-        found = await self._database.read(queries.events.between, params)
-        return [rows.event_with_replacement(row) for row in found]
+        return await self._all(
+            rows.event_with_replacement,
+            queries.events.between,
+            session_id=session_id,
+            after=after,
+            until=until,
+            limit=limit,
+        )
 
     async def newest(self, session_id: str, *, after: int, before: int | None, limit: int) -> list[Event]:
         """The newest events of `log`."""
@@ -59,103 +58,82 @@ class MemoryReader:
         return [event for event in found if event.seq > after]
 
     async def task(self, task_id: str) -> Task:
-        found = await self._database.read(queries.tasks.by_id, {"id": task_id})
-        if not found:
-            raise NotFound(f"there is no task {task_id}")
-        return memory_rows.task(found[0])
+        return await self._one(f"task {task_id}", memory_rows.task, queries.tasks.by_id, id=task_id)
 
     async def tasks(
         self, asker: Asker, *, limit: int, before: str | None = None, state: str = "", session_key: str = ""
     ) -> list[Task]:
-        params: dict[str, Value] = {
-            "account": asker.account,
-            "before_id": before or _NEWEST_TASK,
-            "state": state,
-            "session_key": session_key,
-            "limit": limit,
-        }
-        query = queries.tasks.newest_in_account
-        if isinstance(asker, Owner):
-            query, params = queries.tasks.newest_first, {**params, "user_id": asker.user}
-        return [memory_rows.task(row) for row in await self._database.read(query, params)]
+        of_user, of_all = queries.tasks.newest_first, queries.tasks.newest_in_account
+        return await self._all(
+            memory_rows.task,
+            of_user if isinstance(asker, Owner) else of_all,
+            **owned_by(asker.own),
+            before_id=before or _NEWEST_TASK,
+            state=state,
+            session_key=session_key,
+            limit=limit,
+        )
 
     async def memories(self, owner: Owner, *, limit: int, before: PageStart = NEWEST) -> list[Memory]:
         """The owner's memories, newest first, without passages, which only search returns."""
-        params: Params = {
-            "account": owner.account,
-            "user_id": owner.user,
-            "before": before.at,
-            "before_id": before.id,
-            "limit": limit,
-        }
-        return [
-            memory_rows.memory(row)
-            for row in await self._database.read(queries.memories.newest_first, params)
-        ]
+        query = queries.memories.newest_first
+        return await self._all(memory_rows.memory, query, **owned_by(owner), **page(before), limit=limit)
 
     async def owners(self) -> AsyncIterator[Owner]:
         """The owners that have memories, with one query each."""
-        last = Owner("", "")
-        while True:
-            params: Params = {"account": last.account, "user_id": last.user}
-            found = await self._database.read(queries.memories.next_owner, params)
-            if not found:
-                return
-            last = Owner(found[0]["account"], found[0]["user_id"])
-            yield last
+        query, owner = queries.memories.next_owner, Owner("", "")
+        while (found := await self._first(rows.owner, query, **owned_by(owner))) is not None:
+            yield (owner := found)
 
     async def memory(self, memory_id: str, asker: Asker) -> Memory:
-        found = await self._database.read(queries.memories.by_id, {"id": memory_id})
-        if not found or not asker.reaches(memory_rows.memory(found[0]).owner):
-            raise NotFound(f"there is no memory {memory_id}")
-        return memory_rows.memory(found[0])
+        what = f"memory {memory_id}"
+        memory = await self._one(what, memory_rows.memory, queries.memories.by_id, id=memory_id)
+        if not asker.reaches(memory.owner):
+            raise NotFound(f"there is no {what}")
+        return memory
 
     async def search(self, owner: Owner, query: MemoryQuery, *, limit: int) -> list[FoundMemory]:
         """Memories and archived passages of the owner that match the query, best first."""
-        return await RankedSearch(self._database, owner, self.embedder).search(query, limit=limit)
+        return await RankedSearch(self.database, owner, self.embedder).search(query, limit=limit)
 
     async def without_vector(self, model: str, *, after: str, limit: int) -> list[Memory]:
         """Memories and passages of all owners that have no vector of this model, ordered by id."""
-        params: Params = {"model": model, "after_id": after, "limit": limit}
-        found = await self._database.read(queries.memories.without_vector, params)
-        return [memory_rows.memory(row) for row in found]
+        query = queries.memories.without_vector
+        return await self._all(memory_rows.memory, query, model=model, after_id=after, limit=limit)
 
     async def awaiting_commit(self, limit: int) -> list[AwaitingCommit]:
         """The sessions that wait for a silence: policy on, a timeout set, and something to archive."""
-        found = await self._database.read(queries.sessions.awaiting_commit, {"limit": limit})
+        found = await self.database.read(queries.sessions.awaiting_commit, {"limit": limit})
         waiting = []
         for row in found:
             policy = rows.auto_commit_policy(row["auto_commit_policy"])
             if policy is not None and policy.enabled and policy.idle_timeout_seconds is not None:
-                owner = Owner(row["account"], row["user_id"])
                 since = row["commit_at"] - policy.idle_timeout_seconds * 1000
-                waiting.append(AwaitingCommit(owner=owner, key=row["key"], since=since))
+                waiting.append(AwaitingCommit(owner=rows.owner(row), key=row["key"], since=since))
         return waiting
 
     async def last_put_away(self) -> int | None:
         """When a session of any owner was last archived; None if no task is left to tell."""
-        found = await self._database.read(queries.tasks.newest, {})
-        return found[0]["created_at"] if found else None
+        return await self._first(itemgetter("created_at"), queries.tasks.newest)
 
     async def due_commits(self, now: int, limit: int) -> list[str]:
-        found = await self._database.read(queries.sessions.due_to_commit, {"now": now, "limit": limit})
-        return [row["id"] for row in found]
+        return await self._all(itemgetter("id"), queries.sessions.due_to_commit, now=now, limit=limit)
 
     async def next_look(self) -> int | None:
         """The next moment at which a session may be due to be archived, or a task may be done."""
-        commit = (await self._database.read(queries.sessions.next_commit, {}))[0]["commit_at"]
+        commit = await self._first(itemgetter("commit_at"), queries.sessions.next_commit)
         moments = [moment for moment in (commit, await self.next_task()) if moment is not None]
         return min(moments, default=None)
 
     async def next_task(self) -> int | None:
         """The earliest moment at which a waiting task may be done."""
-        moment: int | None = (await self._database.read(queries.tasks.next_due, {}))[0]["not_before"]
-        return moment
+        return await self._first(itemgetter("not_before"), queries.tasks.next_due)
 
     async def expired_tasks(self, limit: int) -> list[Task]:
-        params: Params = {
-            "lease_now": self._store.lease_now(),
-            "horizon": self._store.horizon(),
-            "limit": limit,
-        }
-        return [memory_rows.task(row) for row in await self._database.read(queries.tasks.expired, params)]
+        return await self._all(
+            memory_rows.task,
+            queries.tasks.expired,
+            lease_now=self._store.lease_now(),
+            horizon=self._store.horizon(),
+            limit=limit,
+        )

@@ -90,14 +90,6 @@ async def status(database: Database, folder: Path = MIGRATIONS) -> Status:
     return Status(names[: len(names) - len(to_apply)], to_apply)
 
 
-async def schema_of(database: Database) -> str:
-    """The schema as sorted lines, independent of the order in which it was created."""
-    facts = [row["fact"] for row in await database.read(queries.schema.facts, {})]
-    for row in await database.read(queries.schema.table_texts, {}):
-        facts += [f"check {row['name']} {check}" for check in _checks(row["sql"])]
-    return "\n".join(sorted(" ".join(fact.split()) for fact in facts))
-
-
 def load(folder: Path) -> list[Migration]:
     """The migrations of a folder, numbered from 1 without a gap."""
     # Read as text: other line endings must not change the hash.
@@ -189,14 +181,3 @@ def _split(text: str) -> Iterator[str]:
             if statement := bare[start : match.start()].strip():
                 yield statement
             start = match.end()
-
-
-def _checks(table: str) -> Iterator[str]:
-    """Each `CHECK (…)` in the text of a table, up to its closing parenthesis."""
-    for start in re.finditer(r"\bCHECK\s*(?=\()", table, re.IGNORECASE):
-        depth = 0
-        for index in range(start.end(), len(table)):
-            depth += {"(": 1, ")": -1}.get(table[index], 0)
-            if depth == 0:
-                yield table[start.end() : index + 1]
-                break

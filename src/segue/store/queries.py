@@ -81,7 +81,7 @@ class Queries:
 
 def translate(name: str, body: str, many: Query | None = None) -> Query:
     text = _LINE_COMMENT.sub("", body).strip().rstrip(";").strip()
-    postgres = _uncomment(_drop(text, "lite"), "pg")
+    postgres = _in_dialect(text, "pg", other="lite")
     order: list[str] = []
 
     def number(match: re.Match[str]) -> str:
@@ -91,7 +91,7 @@ def translate(name: str, body: str, many: Query | None = None) -> Query:
         return f"${order.index(parameter) + 1}"
 
     numbered = PARAMETER.sub(number, postgres)
-    sqlite = _uncomment(_drop(text, "pg"), "lite")
+    sqlite = _in_dialect(text, "lite", other="pg")
     return Query(name, sqlite, numbered, tuple(order), picker(order), many)
 
 
@@ -105,12 +105,9 @@ def picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
     return itemgetter(*names)
 
 
-def _uncomment(text: str, dialect: str) -> str:
-    return re.sub(rf"/\*{dialect}\s(.*?)\*/", r"\1", text, flags=re.DOTALL)
-
-
-def _drop(text: str, dialect: str) -> str:
-    return re.sub(rf"/\*{dialect}\s.*?\*/", "", text, flags=re.DOTALL)
+def _in_dialect(text: str, own: str, other: str) -> str:
+    text = re.sub(rf"/\*{other}\s.*?\*/", "", text, flags=re.DOTALL)
+    return re.sub(rf"/\*{own}\s(.*?)\*/", r"\1", text, flags=re.DOTALL)
 
 
 def _sections(text: str) -> tuple[dict[str, str], dict[str, str]]:

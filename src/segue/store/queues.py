@@ -7,14 +7,17 @@ Results may be out of date when they are used. The write that acts on one repeat
 database decides whether it still holds.
 """
 
+from operator import itemgetter
+
 from segue.model.cost.budget import Budget
 from segue.model.quiet.hours import QuietHours
 from segue.model.records import Delivery, Job
 from segue.model.states import JobKind
 from segue.record import positional, record
 from segue.store import queries
-from segue.store.database import Database, Params, Row, Rows
-from segue.store.queue_start import QueueStart
+from segue.store.database import Database, Row, Value
+from segue.store.queue_start import BOTTOM, QueueStart
+from segue.store.reads import Reads
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 from segue.times.clock import Clock
@@ -57,9 +60,9 @@ class Unreadable:
     """Set when only its policy cannot be read."""
 
 
-class Queues:
+class Queues(Reads):
     def __init__(self, database: Database, clock: Clock) -> None:
-        self.database = database
+        super().__init__(database)
         self._clock = clock
         self._account = ""
         self._jobs = QueueStart(database, queries.jobs.next_due)
@@ -67,6 +70,8 @@ class Queues:
         self._leased = QueueStart(database, queries.sessions.first_leased)
         self._waiting = QueueStart(database, queries.deliveries.first_waiting)
         self._sending = QueueStart(database, queries.deliveries.first_leased)
+
+    # Leases
 
     def lease_now(self) -> int | None:
         """The moment leases are judged by, from a test's clock or the driver; None: the database's own."""
@@ -78,20 +83,21 @@ class Queues:
         lease_now = self.lease_now()
         return None if lease_now is None else lease_now + REBOOTED_MS
 
-    async def _expiry_params(self, leases: QueueStart) -> Params:
-        """The parameters of a query for expired leases."""
+    def _lease_clock(self) -> int:
+        """`lease_now`, also where the database's own clock decides."""
         lease_now = self.lease_now()
-        since = await leases.since(self.database.wall_ms() if lease_now is None else lease_now)
-        return {"since": since, "lease_now": lease_now, "horizon": self.horizon()}
+        return self.database.wall_ms() if lease_now is None else lease_now
+
+    async def _expired(self, leases: QueueStart) -> dict[str, Value]:
+        """The parameters of a query for expired leases."""
+        since = await leases.since(self._lease_clock())
+        return {"since": since, "lease_now": self.lease_now(), "horizon": self.horizon()}
 
     async def next_expiry(self) -> int | None:
         """When the next lease of a lane or a delivery ends, unless its worker renews it."""
-        lease_now = self.lease_now()
-        now = self.database.wall_ms() if lease_now is None else lease_now
-        ends = [
-            number(await self.database.read(query, {"since": 0}), "lease_until")
-            for query in (queries.sessions.first_leased, queries.deliveries.first_leased)
-        ]
+        now = self._lease_clock()
+        leases = (queries.sessions.first_leased, queries.deliveries.first_leased)
+        ends = [await self._first(itemgetter("lease_until"), query, since=BOTTOM) for query in leases]
         left = [max(0, end - now) for end in ends if end is not None]
         return self._clock.ms() + min(left) if left else None
 
@@ -100,34 +106,28 @@ class Queues:
     async def due_jobs(self, now: int, limit: int, *, unified: bool = False) -> list[DueJob | Unreadable]:
         """Due jobs, soonest first. If there are more than `limit`, some accounts in turn get a share each."""
         since = await self._jobs.since(now)
-        params: Params = {"since": since, "now": now, "limit": limit, "unified": int(unified)}
-        due = await self.database.read(queries.jobs.due, params)
+        params: dict[str, Value] = {"since": since, "now": now, "unified": int(unified)}
+        due = await self._all(_due_job, queries.jobs.due, **params, limit=limit)
         if len(due) == limit:
             accounts = await self._next_accounts(since)
             if len(accounts) > 1:
-                return await self._shares(accounts, params)
-        return [_row_to_due_job(row) for row in due]
+                due, share = [], max(1, limit // len(accounts))
+                for account in accounts:
+                    query = queries.jobs.due_of_account
+                    due += await self._all(_due_job, query, **params, account=account, limit=share)
+        return due
 
     def is_due(self, since: int) -> None:
         """Call when a job's next slot is set to a time that may already be in the past."""
         self._jobs.lower(since)
-
-    async def _shares(self, accounts: list[str], due_now: Params) -> list[DueJob | Unreadable]:
-        due: list[DueJob | Unreadable] = []
-        share = max(1, int(due_now["limit"] or 0) // len(accounts))
-        for account in accounts:
-            params: Params = {**due_now, "account": account, "limit": share}
-            found = await self.database.read(queries.jobs.due_of_account, params)
-            due += [_row_to_due_job(row) for row in found]
-        return due
 
     async def _next_accounts(self, since: int) -> list[str]:
         """The next accounts that have jobs, in turn: it goes on after the last account of the last call."""
         accounts: list[str] = []
         after = self._account
         while len(accounts) < _ACCOUNTS_AT_ONCE:
-            next_one = await self.database.read(queries.jobs.next_account, {"account": after, "since": since})
-            after = next_one[0]["account"] or ""
+            query = queries.jobs.next_account
+            after = await self._first(itemgetter("account"), query, account=after, since=since) or ""
             if after in accounts or (not after and not self._account):
                 break
             if after:
@@ -137,17 +137,17 @@ class Queues:
 
     async def next_due(self) -> int | None:
         since = await self._jobs.since(self._clock.ms())
-        return number(await self.database.read(queries.jobs.next_due, {"since": since}), "next_at")
+        return await self._first(itemgetter("next_at"), queries.jobs.next_due, since=since)
 
     # Lanes
 
     async def expired_lanes(self, limit: int) -> list[str]:
-        params: Params = {**await self._expiry_params(self._leased), "limit": limit}
-        return [row["id"] for row in await self.database.read(queries.sessions.expired, params)]
+        lease = await self._expired(self._leased)
+        return await self._all(itemgetter("id"), queries.sessions.expired, **lease, limit=limit)
 
     async def next_ready(self, pool: int) -> int | None:
-        params: Params = {"user_waits": pool, "since": await self.ready_since()}
-        return number(await self.database.read(queries.sessions.next_ready, params), "ready_at")
+        query, since = queries.sessions.next_ready, await self.ready_since()
+        return await self._first(itemgetter("ready_at"), query, user_waits=pool, since=since)
 
     async def ready_since(self) -> int:
         """The scan start for ready lanes: a lower bound on `ready_at`, as far as it is known."""
@@ -160,8 +160,8 @@ class Queues:
     # Deliveries
 
     async def next_delivery(self, channels: str = EVERY_CHANNEL) -> int | None:
-        params: Params = {"channels": channels, "since": await self.waiting_since()}
-        return number(await self.database.read(queries.deliveries.next_due, params), "not_before")
+        query, since = queries.deliveries.next_due, await self.waiting_since()
+        return await self._first(itemgetter("not_before"), query, channels=channels, since=since)
 
     async def waiting_since(self) -> int:
         """The scan start for deliveries: a lower bound on `not_before`, as far as it is known."""
@@ -169,25 +169,14 @@ class Queues:
 
     async def stranded_deliveries(self, before: int, limit: int) -> list[Delivery]:
         """Due since before that moment, and never leased by a courier."""
-        params: Params = {"before": before, "limit": limit}
-        return [
-            overviews.delivery(row) for row in await self.database.read(queries.deliveries.stranded, params)
-        ]
+        return await self._all(overviews.delivery, queries.deliveries.stranded, before=before, limit=limit)
 
     async def expired_deliveries(self, channels: str, limit: int) -> list[Delivery]:
-        lease: Params = await self._expiry_params(self._sending)
-        params: Params = {**lease, "channels": channels, "limit": limit}
-        return [
-            overviews.delivery(row) for row in await self.database.read(queries.deliveries.expired, params)
-        ]
+        query, lease = queries.deliveries.expired, await self._expired(self._sending)
+        return await self._all(overviews.delivery, query, **lease, channels=channels, limit=limit)
 
 
-def number(result: Rows, column: str) -> int | None:
-    """The column's value in the only row; None if there is no row."""
-    return result[0][column] if result else None
-
-
-def _row_to_due_job(row: Row) -> DueJob | Unreadable:
+def _due_job(row: Row) -> DueJob | Unreadable:
     try:
         job = rows.job(row)
     except rows.UNREADABLE as error:

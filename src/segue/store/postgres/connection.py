@@ -8,7 +8,8 @@ Invariants
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum, auto
 from random import uniform
 from time import monotonic
@@ -37,6 +38,9 @@ SETTINGS = {
     "jit": "off",
     "default_transaction_isolation": "read committed",
 }
+
+USUAL: Mapping[str, str] = MappingProxyType({})
+"""No settings besides these."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
@@ -67,7 +71,7 @@ class Endpoint:
         self.connections: WeakSet[DatabaseConnection] = WeakSet()
         self._scarce = False
 
-    async def connect(self, settings: Mapping[str, str], *, seconds: float | None) -> "Connection":
+    async def connect(self, settings: Mapping[str, str], seconds: float | None) -> "Connection":
         """A new connection. `seconds`: how long a statement may take until the server counts as lost."""
         if not self.pooled:
             try:
@@ -112,9 +116,13 @@ class DatabaseConnection:
     """A connection that reopens when it was lost. It may be closed while idle, because a role may be allowed
     fewer connections than Segue uses."""
 
-    def __init__(self, server: Endpoint, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self, server: Endpoint, settings: Mapping[str, str] = USUAL, *, limited: bool = True
+    ) -> None:
+        """`limited`: whether a statement that takes too long counts as a lost connection."""
         self._server = server
         self._settings = settings
+        self._seconds = server.command_seconds if limited else None
         self._connection: Connection | None = None
         self._in_use = False
         self.idle_since = 0.0
@@ -141,18 +149,15 @@ class DatabaseConnection:
         pause = FIRST_PAUSE
         while self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await self._server.connect(
-                    self._settings, seconds=self._server.command_seconds
-                )
+                self._connection = await self._server.connect(self._settings, self._seconds)
             except Exception as error:
                 if not keep_trying(error):
                     raise
                 if sqlstate(error) == TOO_MANY:
                     await self._server.close_an_idle_connection()
                 elif pause == FIRST_PAUSE:
-                    _log.warning(
-                        "cannot reach %s (%s), retrying", self._server.safe_url, type(error).__name__
-                    )
+                    lost = type(error).__name__
+                    _log.warning("cannot reach %s (%s), retrying", self._server.safe_url, lost)
                 # Jitter: a server's clients are all cut off at once and must not reconnect at once.
                 await wait(pause * uniform(0.5, 1.0))
                 pause = min(pause * 2, LONGEST_PAUSE)
@@ -160,22 +165,14 @@ class DatabaseConnection:
 
     async def recover(self, error: BaseException) -> "ErrorKind":
         """Roll back after an error, or drop the connection. Returns what the error means."""
-        kind = error_kind(error)
-        if kind is not ErrorKind.LOST and await self._rolled_back():
-            return kind
+        kind, connection = error_kind(error), self._connection
+        if kind is not ErrorKind.LOST and connection is not None and not connection.is_closed():
+            with suppress(Exception):
+                if connection.is_in_transaction():
+                    await connection.execute("ROLLBACK")
+                return kind
         self.drop()
         return ErrorKind.LOST
-
-    async def _rolled_back(self) -> bool:
-        connection = self._connection
-        if connection is None or connection.is_closed():
-            return False
-        try:
-            if connection.is_in_transaction():
-                await connection.execute("ROLLBACK")
-        except Exception:
-            return False
-        return True
 
     def drop(self) -> None:
         if self._connection is not None:
@@ -267,24 +264,24 @@ def store_error(error: Exception, query: str) -> Exception:
     return refused
 
 
+_REFUSED_USER = "{url} refused the user name or the password; check both in the URL"
+_UNUSABLE = {
+    "28P01": _REFUSED_USER,
+    "28000": _REFUSED_USER,
+    "3D000": "there is no such database at {url}; create it with createdb",
+    TOO_MANY: f"{{url}} has too few connections left for this user: Segue needs at least {FEWEST} and uses "
+    "up to 10; raise the role's CONNECTION LIMIT or the server's max_connections",
+    "42501": "the user of {url} may not connect to this database; grant CONNECT to it",
+}
+
+
 def unusable(error: Exception, url: str) -> StoreUnusable | None:
     """Why a server cannot be used at all; None if a retry may help."""
-    match sqlstate(error):
-        case "28P01" | "28000":
-            return StoreUnusable(f"{url} refused the user name or the password; check both in the URL")
-        case "3D000":
-            return StoreUnusable(f"there is no such database at {url}; create it with createdb")
-        case "53300":
-            return StoreUnusable(
-                f"{url} has too few connections left for this user: Segue needs at least {FEWEST} and uses "
-                "up to 10; raise the role's CONNECTION LIMIT or the server's max_connections"
-            )
-        case "42501":
-            return StoreUnusable(f"the user of {url} may not connect to this database; grant CONNECT to it")
+    sentence = _UNUSABLE.get(sqlstate(error))
     if isinstance(error, ValueError):
         # The driver's message may contain the password.
-        return StoreUnusable(f"{url} is not a URL that can be read: postgresql://user@host:port/database")
-    return None
+        sentence = "{url} is not a URL that can be read: postgresql://user@host:port/database"
+    return StoreUnusable(sentence.format(url=url)) if sentence else None
 
 
 def without_password(url: str) -> str:
@@ -296,3 +293,9 @@ def without_password(url: str) -> str:
 async def wait(seconds: float) -> None:
     """Sleep in real time, also in tests with a manual clock."""
     await asyncio.wait([asyncio.get_running_loop().create_future()], timeout=seconds)
+
+
+async def end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

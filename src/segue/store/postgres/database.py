@@ -29,6 +29,7 @@ from segue.store.postgres.connection import (
     DatabaseConnection,
     Endpoint,
     ErrorKind,
+    end_tasks,
     error_kind,
     sqlstate,
     store_error,
@@ -120,41 +121,28 @@ class Postgres:
         if version < OLDEST_VERSION:
             await first.close()
             await second.close()
-            raise StoreUnusable(
-                f"{server.safe_url} is PostgreSQL {version}; Segue needs {OLDEST_VERSION} or newer: "
-                "upgrade it"
-            )
+            needed = f"Segue needs {OLDEST_VERSION} or newer: upgrade it"
+            raise StoreUnusable(f"{server.safe_url} is PostgreSQL {version}; {needed}")
         return cls(server, first, second, offset, settings)
 
     async def run(self, begin: Begin[T]) -> T:
         return await self._writers.run(begin)
 
     async def run_alone(self, begin: Begin[T]) -> T:
-        connection: Connection | None = None
+        deadline = monotonic() + self._settings.patience_seconds
+        own = DatabaseConnection(self._server, limited=False)
         try:
-            connection = await self._connect_for_itself()
+            connection = await own.connected(
+                lambda error: sqlstate(error) == TOO_MANY and monotonic() < deadline
+            )
             return await drive_alone(connection, begin)
         except Exception as error:
             if error_kind(error) is not ErrorKind.LOST:
                 raise store_error(error, "a statement") from error.__cause__
-            sentence = (
-                f"the connection to {self._server.safe_url} was lost ({type(error).__name__}); try again"
-            )
-            raise StoreUnavailable(sentence) from error
+            url, lost = self._server.safe_url, type(error).__name__
+            raise StoreUnavailable(f"the connection to {url} was lost ({lost}); try again") from error
         finally:
-            if connection is not None:
-                connection.terminate()
-
-    async def _connect_for_itself(self) -> "Connection":
-        deadline = monotonic() + self._settings.patience_seconds
-        while True:
-            try:
-                return await self._server.connect({}, seconds=None)
-            except Exception as error:
-                if sqlstate(error) != TOO_MANY or monotonic() > deadline:
-                    raise
-            await self._server.close_an_idle_connection()
-            await wait(FIRST_PAUSE)
+            own.drop()
 
     async def read(self, query: Query, params: Params) -> Rows:
         if self._closed:
@@ -196,7 +184,7 @@ class Postgres:
         try:
             yield
         finally:
-            await _end(listening, ringing)
+            await end_tasks([listening, ringing])
 
     def follow_turn(self, turn_id: str) -> None:
         self._send(turn_id)
@@ -204,11 +192,6 @@ class Postgres:
     def lease_now(self) -> int | None:
         """None: leases are judged by the database's own clock, the same for every machine."""
         return None
-
-    @property
-    def clock_offset_ms(self) -> int:
-        """The database's clock minus this machine's monotonic one."""
-        return self._offset.ms
 
     def wall_ms(self) -> int:
         """Milliseconds since 1970 by the database's clock, without a round trip."""
@@ -219,7 +202,7 @@ class Postgres:
             return
         self._closed = True
         await self._writers.close()
-        await _end(self._notifying)
+        await end_tasks([self._notifying])
         if self._to_notify.is_set():
             await self._notify()
         await self._notifier.close()
@@ -307,9 +290,3 @@ async def _poll(connection: "Connection", offset: Offset) -> str:
     offset.learn(asked=asked * 1000, answer=row["now"], answered=monotonic() * 1000)
     snapshot: str = row["snapshot"]
     return snapshot
-
-
-async def _end(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -123,13 +123,10 @@ class Group:
     def _next_round(self) -> list[CallerTransaction]:
         """The callers whose query may run now; empty when all have ended."""
         underway = [caller for caller in self.callers if caller.query is not None]
-        ready = [caller for caller in underway if self._takes_its_sessions(caller)]
+        ready = [caller for caller in underway if self._takes(caller, caller.sessions)]
         if underway and not ready:
             raise GroupFailed(underway, GroupConflict(), "sessions that callers hold from each other")
         return ready
-
-    def _takes_its_sessions(self, caller: CallerTransaction) -> bool:
-        return self._takes(caller, caller.sessions)
 
     def _takes(self, caller: CallerTransaction, sessions: Sequence[str]) -> bool:
         for session in sessions:

@@ -40,6 +40,7 @@ from segue.store.postgres.connection import (
     DatabaseConnection,
     Endpoint,
     ErrorKind,
+    end_tasks,
     reason_of,
     store_error,
     wait,
@@ -124,9 +125,7 @@ class Writers:
             await asyncio.wait([caller.outcome for caller in self._accepted])
         if self._check is not None:
             self._check.cancel()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(self._tasks)
 
     # Patience
 
@@ -219,12 +218,9 @@ class Writers:
                 self._retry(caller)
             await group.drive(connection)
             await group.commit(connection, stamp)
-        except Exception as error:
-            failure = (
-                error
-                if isinstance(error, GroupFailed)
-                else GroupFailed(group.callers, error, "a transaction")
-            )
+        except Exception as failure:
+            if not isinstance(failure, GroupFailed):
+                failure = GroupFailed(group.callers, failure, "a transaction")
             self._last_write.failed(reason_of(failure.cause))
             kind = await writer.recover(failure.cause)
             unanswered = kind is ErrorKind.LOST and isinstance(failure, CommitUnanswered)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from segue.model.action import Ask, Say
 from segue.model.cost.budget import Budget
+from segue.model.cost.past_runs import PastRun
 from segue.model.prompts import PromptRef, RenderedPrompt, kept, render
 from segue.model.records import Delivery, Overview, Recall, Run, ScheduledMessage
 from segue.model.states import CallType, DeliveryState, JobState, message_status, recall_status
@@ -41,18 +42,15 @@ def _budget(text: str | None) -> Budget | None:
         return None
 
 
-_RECALL_FIELDS = rows.columns(
-    "id, state, trigger, action, slot, next_at, created_at, updated_at, call_type, comment, turn_state, "
-    "waits_since"
-)
+_NOT_ENDED = {"last_slot": None, "outcome": None}
+"""A current recall has no outcome yet."""
 
 
 def _current_recall(row: Row) -> Recall | None:
     """None for a recall that this version cannot read: its session is still listed."""
-    fields = {name: row[f"recall_{name}"] for name in _RECALL_FIELDS}
+    names = [name for name in queries.recalls.columns["recall"] if name not in _NOT_ENDED]
     try:
-        # A current recall has no outcome yet.
-        return recall({**fields, "last_slot": None, "outcome": None})
+        return recall({**_NOT_ENDED, **{name: row[f"recall_{name}"] for name in names}})
     except rows.UNREADABLE:
         return None
 
@@ -107,6 +105,10 @@ def run(row: Row) -> Run:
         "state": None if outcome else (turn_state or "queued"),
     }
     return Run(**fields, delivery=row["delivery"], delivery_error=row["delivery_error"])
+
+
+def past_run(row: Row) -> PastRun:
+    return PastRun(row["finished_at"] - row["started_at"], rows.from_text(row["usage"]))
 
 
 def _prompt_of_run(row: Row) -> RenderedPrompt | None:

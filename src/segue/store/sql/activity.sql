@@ -12,8 +12,17 @@ ON CONFLICT (session_id) DO NOTHING;
 -- Returns when a job last said something, so that a message that may answer it costs no other statement.
 UPDATE activity
 SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END
-WHERE session_id = :session_id
+WHERE session_id = :id
 RETURNING job_said_at;
+
+-- name: touch_many
+/*pg
+UPDATE activity
+SET active_at = GREATEST(active_at, given.moment)
+FROM unnest(CAST(:id AS TEXT[]), CAST(:now AS BIGINT[])) WITH ORDINALITY AS given (chat, moment, execution)
+WHERE session_id = given.chat
+RETURNING job_said_at, given.execution
+*/;
 
 -- name: logged
 -- Messages were added to the log: the indexer has to read them, and the owner, those that are news. `job_said_at`: 0
@@ -21,7 +30,17 @@ RETURNING job_said_at;
 UPDATE activity
 SET active_at = CASE WHEN active_at < :now THEN :now ELSE active_at END, unindexed = unindexed + 1, news = news + :news,
     job_said_at = CASE WHEN job_said_at < :job_said_at THEN :job_said_at ELSE job_said_at END
-WHERE session_id = :session_id;
+WHERE session_id = :id;
+
+-- name: logged_many
+/*pg
+UPDATE activity
+SET active_at = GREATEST(active_at, given.moment), unindexed = unindexed + 1, news = news + given.added,
+    job_said_at = GREATEST(job_said_at, given.by_job_at)
+FROM unnest(CAST(:id AS TEXT[]), CAST(:now AS BIGINT[]), CAST(:news AS BIGINT[]), CAST(:job_said_at AS BIGINT[]))
+     AS given (chat, moment, added, by_job_at)
+WHERE session_id = given.chat
+*/;
 
 -- name: lock
 SELECT news, read_news

@@ -13,11 +13,6 @@ VALUES (:id, :session_id, :run_id, :turn_id, :channel, :chat_id, :content, :part
         :now, :logged, :held_until, :carries, :joins)
 ON CONFLICT (id) DO NOTHING;
 
--- name: by_id
-SELECT /*columns delivery*/
-FROM deliveries
-WHERE id = :id;
-
 -- name: of_session
 SELECT /*columns delivery*/
 FROM deliveries

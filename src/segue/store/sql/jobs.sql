@@ -127,12 +127,6 @@ SELECT MIN(next_at) AS next_at
 FROM jobs
 WHERE next_at >= :since AND next_at IS NOT NULL;
 
--- name: lock
-SELECT /*columns job*/
-FROM jobs_told
-WHERE id = :id
-/*pg FOR NO KEY UPDATE */;
-
 -- name: take
 UPDATE jobs
 SET slot = :slot, next_at = :next_at, state = :state, state_reason = :state_reason, replied = :replied,

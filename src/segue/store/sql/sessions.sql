@@ -7,14 +7,12 @@
 
 -- columns: session
 id, account, user_id, key, chat_type, title, timezone, when_busy, metadata, created_at, last_message_at,
-last_seq, unarmed, ready_at, holder, fence, waiting_until, quiet, digest, held, archived_seq, archives, live_messages,
-live_tokens, kept_tokens, keep_recent_count, auto_commit_policy, commit_at, last_auto_commit_at,
-auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
+last_seq, unarmed, ready_at, holder, fence, waiting_until, quiet, digest, held
 
--- columns: totals
-last_message_at, last_seq, archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count,
-auto_commit_policy, commit_at, last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at,
-auto_commit_failures
+-- columns: live
+-- What is not archived, and the state of archiving.
+archived_seq, archives, live_messages, live_tokens, kept_tokens, keep_recent_count, auto_commit_policy, commit_at,
+last_auto_commit_at, auto_commit_last_error, auto_commit_last_error_at, auto_commit_failures
 
 -- columns: overview
 message_count, last_line, last_line_at, queued, automations, recall_id, recall_state, recall_trigger,
@@ -50,7 +48,7 @@ VALUES (:id, :account, :user_id, :key, :chat_type, :title, :timezone, :when_busy
         :auto_commit_policy, :keep_recent_count);
 
 -- name: by_key
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id = (
         SELECT session_id
@@ -60,7 +58,7 @@ WHERE id = (
 
 -- name: in_account
 -- The session of this user, else the only session of that key in the account.
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id = COALESCE(
         (SELECT session_id
@@ -74,7 +72,7 @@ WHERE id = COALESCE(
     );
 
 -- name: by_id
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id = :id;
 
@@ -87,7 +85,7 @@ WITH page AS MATERIALIZED (
     ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.active_at DESC, page.session_id DESC;
@@ -101,13 +99,13 @@ WITH page AS MATERIALIZED (
     ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM page
 JOIN sessions ON sessions.id = page.session_id
 ORDER BY page.active_at DESC, page.session_id DESC;
 
 -- name: overview
-SELECT /*columns session*/, /*columns overview*/, /*columns happened*/
+SELECT /*columns session*/, /*columns live*/, /*columns overview*/, /*columns happened*/
 FROM sessions_with_counts AS counted
 WHERE id = :id;
 
@@ -127,7 +125,7 @@ WITH page AS MATERIALIZED (
     ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/, /*columns overview*/, /*columns happened*/
+SELECT /*columns session*/, /*columns live*/, /*columns overview*/, /*columns happened*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.active_at DESC, page.session_id DESC;
@@ -148,13 +146,13 @@ WITH page AS MATERIALIZED (
     ORDER BY active_at DESC, session_id DESC
     LIMIT :limit
 )
-SELECT /*columns session*/, /*columns overview*/, /*columns happened*/
+SELECT /*columns session*/, /*columns live*/, /*columns overview*/, /*columns happened*/
 FROM page
 JOIN sessions_with_counts AS counted ON counted.id = page.session_id
 ORDER BY page.active_at DESC, page.session_id DESC;
 
 -- name: lock_by_key
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id = (
         SELECT session_id
@@ -165,7 +163,7 @@ WHERE id = (
 
 -- name: lock_by_key_many
 /*pg
-SELECT /*columns session*/, execution
+SELECT /*columns session*/, /*columns live*/, execution
 FROM unnest(CAST(:account AS TEXT[]), CAST(:user_id AS TEXT[]), CAST(:key AS TEXT[]))
      WITH ORDINALITY AS given (its_account, its_user, its_key, execution)
 JOIN sessions ON id = (
@@ -178,7 +176,7 @@ FOR NO KEY UPDATE OF sessions
 
 -- name: lock_in_account
 -- As `in_account`.
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id = COALESCE(
         (SELECT session_id
@@ -193,14 +191,14 @@ WHERE id = COALESCE(
 /*pg FOR NO KEY UPDATE */;
 
 -- name: lock
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id = :id
 /*pg FOR NO KEY UPDATE */;
 
 -- name: lock_many
 /*pg
-SELECT /*columns session*/, execution
+SELECT /*columns session*/, /*columns live*/, execution
 FROM unnest(CAST(:id AS TEXT[])) WITH ORDINALITY AS given (lane, execution)
 JOIN sessions ON id = lane
 FOR NO KEY UPDATE OF sessions
@@ -220,7 +218,7 @@ WHERE id = :id
 RETURNING held;
 
 -- name: holding_answers
-SELECT /*columns session*/
+SELECT /*columns session*/, /*columns live*/
 FROM sessions
 WHERE id IN (SELECT session_id FROM activity WHERE account = :account AND user_id = :user_id) AND held > 0
 ORDER BY id
@@ -376,7 +374,7 @@ SET holder = :holder,
     last_seq = last_seq + 1,
     ready_at = NULL
 WHERE id IN (SELECT id FROM ready) AND holder IS NULL AND COALESCE(ready_at, :now + 1) <= :now
-RETURNING /*columns session*/,
+RETURNING /*columns session*/, /*columns live*/,
           (SELECT saved FROM agent_states WHERE agent_states.session_id = sessions.id) AS saved,
           (SELECT waiting FROM agent_states WHERE agent_states.session_id = sessions.id) AS waiting,
           (SELECT answered_by FROM agent_states WHERE agent_states.session_id = sessions.id) AS answered_by;
@@ -392,14 +390,14 @@ SELECT COUNT(*) AS leased
 FROM (SELECT 1 FROM sessions WHERE holder IS NOT NULL LIMIT :most) AS held;
 
 -- name: hold
-SELECT /*columns totals*/
+SELECT last_message_at, last_seq, /*columns live*/
 FROM sessions
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
 /*pg FOR NO KEY UPDATE */;
 
 -- name: hold_many
 /*pg
-SELECT /*columns totals*/, execution
+SELECT last_message_at, last_seq, /*columns live*/, execution
 FROM unnest(CAST(:id AS TEXT[]), CAST(:holder AS TEXT[]), CAST(:fence AS BIGINT[]))
      WITH ORDINALITY AS given (lane, lane_holder, lane_fence, execution)
 JOIN sessions ON id = lane AND COALESCE(holder, '') = lane_holder AND fence = lane_fence
@@ -566,4 +564,4 @@ SET fence = fence + 1, holder = :holder
 WHERE id = :id AND COALESCE(holder, '') <> ''
   AND (lease_until <= COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */)
        OR leased_at > :horizon)
-RETURNING /*columns session*/;
+RETURNING /*columns session*/, /*columns live*/;

@@ -108,12 +108,14 @@ def is_there(path: Path) -> bool:
 
 def _refuse_unless_ours(path: Path) -> None:
     """Reads the header only: opening the file with SQLite would create a log beside it."""
-    if is_there(path) and path.is_dir():
+    exists = is_there(path)
+    if exists and path.is_dir():
         raise StoreUnusable(f"{path} is a folder; name a file in it")
-    _refuse_unless_writable(path)
-    if is_in_use_here(str(path)):
-        return  # checked when it was first opened
-    header = _header(path)
+    _refuse_unless_writable(path, exists=exists)
+    if not exists or is_in_use_here(str(path)):
+        return  # a file in use was checked when it was first opened
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
     if not header:
         return
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
@@ -126,22 +128,13 @@ def _refuse_unless_ours(path: Path) -> None:
         raise _foreign(path)
 
 
-def _header(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEADER_BYTES)
-    except FileNotFoundError:
-        return b""
-
-
-def _refuse_unless_writable(path: Path) -> None:
+def _refuse_unless_writable(path: Path, *, exists: bool) -> None:
     try:
         make_folder(path.parent)
     except OSError as error:
-        raise StoreUnusable(
-            f"the folder of {path} cannot be made ({error.strerror}); name another"
-        ) from error
-    if is_there(path) and not os.access(path, os.R_OK | os.W_OK):
+        sentence = f"the folder of {path} cannot be made ({error.strerror}); name another"
+        raise StoreUnusable(sentence) from error
+    if exists and not os.access(path, os.R_OK | os.W_OK):
         raise StoreUnusable(
             f"{path} may not be written to; give this user the right to, or name another file"
         )
@@ -179,10 +172,10 @@ def _foreign(path: Path) -> StoreUnusable:
     return StoreUnusable(f"{path} is the database of another program; nothing was changed. Name another file")
 
 
-def primary_code(error: sqlite3.Error) -> int | None:
-    """SQLite's primary result code; None for errors of Python's sqlite3 module."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
+def primary_code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; 0 for errors of Python's sqlite3 module."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
 
 
 _HELD = (Reason.LOCKED, "another program has locked it for too long")
@@ -194,27 +187,21 @@ _NOT_NOW = {
     sqlite3.SQLITE_IOERR: (Reason.DISK_ERROR, "its disk reported an error"),
     sqlite3.SQLITE_NOMEM: (Reason.NO_MEMORY, "there is no memory left"),
 }
-_NEVER = {
+_RESTORE = "it is not a database: name another file, or restore this one from a backup"
+_OPEN_UP = "it cannot be opened: see that it and its folder may be read and written"
+_FAULTS = _NOT_NOW | {
     sqlite3.SQLITE_CORRUPT: (Reason.DAMAGED, "it is damaged: restore it from a backup"),
-    sqlite3.SQLITE_NOTADB: (
-        Reason.DAMAGED,
-        "it is not a database: name another file, or restore this one from a backup",
-    ),
-    sqlite3.SQLITE_READONLY: (
-        Reason.READ_ONLY,
-        "it may not be written to: give this user the right to",
-    ),
-    sqlite3.SQLITE_CANTOPEN: (
-        Reason.DISK_ERROR,
-        "it cannot be opened: see that it and its folder may be read and written",
-    ),
+    sqlite3.SQLITE_NOTADB: (Reason.DAMAGED, _RESTORE),
+    sqlite3.SQLITE_READONLY: (Reason.READ_ONLY, "it may not be written to: give this user the right to"),
+    sqlite3.SQLITE_CANTOPEN: (Reason.DISK_ERROR, _OPEN_UP),
     sqlite3.SQLITE_PERM: (Reason.READ_ONLY, "it may not be opened: give this user the right to"),
 }
+"""The errors of a file, and not of a statement: what `/health` reports, and what callers are told."""
 
 
 def reason_of(error: sqlite3.Error, path: str) -> Reason | None:
     """Why the file cannot be written; None when the caller's statement is at fault."""
-    reason, _ = (_NOT_NOW | _NEVER).get(primary_code(error) or 0, (None, ""))
+    reason, _ = _FAULTS.get(primary_code(error), (None, ""))
     # SQLite reports a disk that became read-only under an open file as an I/O error.
     if reason is Reason.DISK_ERROR and not all(os.access(each, os.W_OK) for each in (path, f"{path}-wal")):
         return Reason.READ_ONLY
@@ -225,16 +212,16 @@ def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreEr
     """The error for callers. An error of the file itself fails every transaction in the group. `in_use`: the
     file was writable when it was opened, so a read-only state may be temporary."""
     code = primary_code(error)
+    if code not in _FAULTS:
+        return StoreError(f"{path} could not do it: {error}")
     if in_use and reason_of(error, path) is Reason.READ_ONLY:
         return StoreUnavailable(f"{path} cannot be written now: it, or its disk, is read-only ({error})")
+    _, why = _FAULTS[code]
     if code in _NOT_NOW:
-        return StoreUnavailable(f"{path} cannot be used now: {_NOT_NOW[code][1]}; try again later ({error})")
-    if code in _NEVER:
-        return StoreUnusable(f"{path} cannot be used: {_NEVER[code][1]} ({error})")
-    return StoreError(f"{path} could not do it: {error}")
+        return StoreUnavailable(f"{path} cannot be used now: {why}; try again later ({error})")
+    return StoreUnusable(f"{path} cannot be used: {why} ({error})")
 
 
 def blames_the_statement(error: sqlite3.Error) -> bool:
     """Whether the caller's statement is at fault, and not the file."""
-    code = primary_code(error)
-    return code not in _NOT_NOW and code not in _NEVER
+    return primary_code(error) not in _FAULTS
