@@ -31,11 +31,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from segue.errors import BadSetting, BadTime, EmptyText, NotInTurn, NotJson
+from segue.model.closure import OpenQuestion
 from segue.model.files import File
 from segue.model.prompts import PromptRef
 from segue.model.records import Session, Source
+from segue.model.text_checks import clean
 from segue.model.transcript import Message
 from segue.record import positional, record
+from segue.times.clock import to_moment, to_ms
 
 if TYPE_CHECKING:
     from segue.agents.tools.registry import Toolbox
@@ -249,6 +252,23 @@ def turn_of_task() -> OpenTurn | None:
 def enter_turn(turn: OpenTurn) -> None:
     """Make it the current turn of the running task."""
     _current.set(turn)
+
+
+def open_question(waiting: Waiting, turn_id: str, now: int, *, said: int) -> OpenQuestion:
+    """The question as its session keeps it, asked after `said` characters of the answer. Raises `BadTime`."""
+    moment = to_moment(now)
+    until = waiting.until or moment + WAITING_BY_DEFAULT
+    if not moment < until <= moment + LONGEST_WAITING:
+        raise BadTime(
+            f"Waiting.until lies between now and {LONGEST_WAITING.days} days from now, got "
+            f"{until.isoformat()}"
+        )
+    choices = tuple(map(str, waiting.choices))
+    resumed = {"question": waiting.question, "choices": choices, "state": dict(waiting.state)}
+    stored = json.dumps({**resumed, "turn_id": turn_id, "asked_at": now}, ensure_ascii=False)
+    return OpenQuestion(
+        question=waiting.question, choices=choices, until=to_ms(until), said=said, stored=clean(stored)
+    )
 
 
 def json_text(value: Mapping[str, Any], name: str) -> str:

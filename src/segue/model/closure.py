@@ -57,6 +57,11 @@ class OpenQuestion:
     stored: str
     """The JSON that the user's next turn is given (`Resumed`)."""
 
+    @property
+    def words(self) -> str:
+        """The question with its choices, as it ends the answer."""
+        return f"{self.question} ({' / '.join(self.choices)})" if self.choices else self.question
+
 
 def answered(text: str, usage: Mapping[str, Any]) -> Closure:
     if not text.strip():

@@ -335,6 +335,11 @@ class Turn:
         """Whether one more crash parks the turn."""
         return self.crashes == MAX_CRASHES - 1
 
+    @property
+    def guarded(self) -> bool:
+        """Whether its job's conditions are checked as it starts: one that had begun is not taken back."""
+        return self.brief is not None and self.brief.guarded and self.attempt == 1 and self.source is not None
+
     def rendered(self) -> RenderedPrompt | None:
         """The prompt of its newest attempt; None before it has started, and for a user's turn."""
         if self.brief is None or self.started_at is None or self.source is None:
@@ -451,6 +456,21 @@ class Event:
     def parts(self) -> tuple[File, ...]:
         """The files that were sent with the message."""
         return files_from_json(self.body["parts"]) if "parts" in self.body else ()
+
+    def numbered(self, seq: int) -> "Event":
+        """The same with a number. Written out because `replace` takes three times as long."""
+        return Event(
+            session_id=self.session_id,
+            seq=seq,
+            type=self.type,
+            at=self.at,
+            turn_id=self.turn_id,
+            via_id=self.via_id,
+            role=self.role,
+            content=self.content,
+            source=self.source,
+            body=self.body,
+        )
 
     @property
     def tokens(self) -> int:

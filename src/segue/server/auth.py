@@ -9,6 +9,7 @@ Invariants
 import base64
 import hashlib
 import hmac
+import ipaddress
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
@@ -19,7 +20,6 @@ from segue.config import ApiKey, Role
 from segue.model.records import Asker, Operator, Owner
 from segue.record import positional
 from segue.server.error_responses import Refused
-from segue.server.peers import is_local
 
 COOKIE = "segue_session"
 COOKIE_SECONDS = 12 * 3600
@@ -148,3 +148,24 @@ def _caller(key: ApiKey) -> Caller:
 def _signature(key: bytes, until: int) -> str:
     digest = hmac.digest(key, b"segue cookie until %d" % until, "sha256")
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def is_local(connection: HTTPConnection) -> bool:
+    """Whether the peer is this machine, and so is every client that a proxy names in `X-Forwarded-For`.
+
+    The `Host` header says nothing about it: any client can send `Host: localhost`.
+    """
+    if connection.client is None:
+        return False
+    forwarded = connection.headers.getlist("x-forwarded-for")
+    clients = [client.strip() for line in forwarded for client in line.split(",")]
+    return all(map(is_loopback, [connection.client.host, *clients]))
+
+
+def is_loopback(name: str) -> bool:
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback or (mapped is not None and mapped.is_loopback)

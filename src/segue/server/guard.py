@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from segue import __version__
 from segue.errors import BadSetting
 from segue.record import record
+from segue.server.auth import is_loopback
 from segue.server.error_responses import Refused, refuse
 from segue.server.metrics import Metrics
-from segue.server.peers import is_loopback
 
 LARGEST_BODY = 4 << 20
 """Bytes. Larger than any valid message. An uploaded file has a limit of its own."""

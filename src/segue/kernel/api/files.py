@@ -87,8 +87,6 @@ class FilesApi:
 
         Raises `NotFound` for any other, `BadFile` for too many.
         """
-        if not parts:
-            return ()
         if isinstance(parts, str) or len(parts) > MOST_PARTS:
             raise BadFile(f"the parts of a message are a list of at most {MOST_PARTS} files")
         session = await self._context.find(key, owner)

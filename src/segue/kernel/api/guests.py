@@ -17,7 +17,8 @@ from segue.model.records import Owner
 from segue.model.text_checks import MAX_NAME, check_key, check_text
 from segue.record import positional, record
 from segue.store import queries
-from segue.store.database import Row, Transaction, Value
+from segue.store.database import Params, Row, Transaction
+from segue.store.queries import Query
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +97,8 @@ class GuestsApi:
         `user` is the user that will own the sender's private chats. Raises `NotFound`, `BadText`.
         """
         user_id = None if user is None else check_text(user, "the name of a user", longest=MAX_NAME)
-        guest = await self._context.store.commit(_change, "allow", code=code.strip().upper(), user_id=user_id)
+        params: Params = {"code": code.strip().upper(), "user_id": user_id}
+        guest = await self._context.store.commit(_change, queries.guests.allow, params)
         if guest is None:
             raise NotFound(f"no sender was given the code {code!r}; `segue channels list` shows who asks")
         return guest
@@ -108,21 +110,21 @@ class GuestsApi:
         """
         check_text(sender, "a sender", longest=MAX_NAME)
         check_key(f"{channel}:1")
-        guest = await self._context.store.commit(
-            _change,
-            "bind",
-            channel=channel,
-            sender=sender,
-            user_id=check_text(user, "the name of a user", longest=MAX_NAME),
-            code=_new_code(),
-            now=self._context.clock.ms(),
-        )
+        params: Params = {
+            "channel": channel,
+            "sender": sender,
+            "user_id": check_text(user, "the name of a user", longest=MAX_NAME),
+            "code": _new_code(),
+            "now": self._context.clock.ms(),
+        }
+        guest = await self._context.store.commit(_change, queries.guests.bind, params)
         assert guest is not None  # it is made if it is missing
         return guest
 
     async def delete(self, channel: str, sender: str) -> Guest:
         """Removes a sender's permission, or its pairing code, and returns the `Guest`. Raises `NotFound`."""
-        guest = await self._context.store.commit(_change, "forget", channel=channel, sender=sender)
+        params: Params = {"channel": channel, "sender": sender}
+        guest = await self._context.store.commit(_change, queries.guests.forget, params)
         if guest is None:
             raise NotFound(f"no sender is known as {sender} through {channel}")
         return guest
@@ -192,8 +194,8 @@ def _add_guest(channel: str, sender: str, name: str | None, code: str, now: int)
     return added[0]["code"] if added else None
 
 
-def _change(query: str, **params: Value) -> Transaction[Guest | None]:
-    changed = yield getattr(queries.guests, query), params
+def _change(query: Query, params: Params) -> Transaction[Guest | None]:
+    changed = yield query, params
     return _guest(changed[0]) if changed else None
 
 

@@ -92,7 +92,8 @@ class JobsApi:
         )
         if limits:
             self._check_rhythm(job.trigger, now)
-        await check_price(context, job.policy, job.action, None)
+        if job.policy.budget is not None:
+            await check_price(context, job.policy.budget, job.action, None)
         await self._check_conversation(job, session)
         work = partial(
             jobs.create,
@@ -130,7 +131,8 @@ class JobsApi:
         job = context.draft(session, trigger, action, now, owner=job_owner, name=name, policy=policy)
         if limits:
             self._check_rhythm(job.trigger, now)
-        await check_price(context, job.policy, job.action, None)
+        if job.policy.budget is not None:
+            await check_price(context, job.policy.budget, job.action, None)
         return await preview(context, session, job)
 
     async def _session_and_owner(
@@ -212,7 +214,8 @@ class JobsApi:
             new = self._context.resolve(trigger, found.session, now)
         if new is not None and limits:
             self._check_rhythm(new, now)
-        await check_price(self._context, policy, action or found.job.action, found.job.id)
+        if policy is not None and policy.budget is not None:
+            await check_price(self._context, policy.budget, action or found.job.action, found.job.id)
 
         async def apply(job: Job) -> Job:
             if job.state is JobState.ENDED:
@@ -336,7 +339,7 @@ class JobsApi:
 
     async def unmet(self, job: Job, session: Session) -> str | None:
         """Returns why conditions rule out the next slot if nothing more is said; None if they do not."""
-        return await unmet_conditions(self._context, job, session)
+        return await unmet_conditions(self._context, job, session) if job.policy.when else None
 
     async def protected(self, *, owner: Asker = OPERATOR, limit: int = 100) -> list[Job]:
         """Returns the system's own jobs in the owner's sessions."""

@@ -247,7 +247,7 @@ class LogApi:
         created_at: SaidAt = None,
         parts: Sequence[FileRef] = (),
     ) -> WrittenMessage:
-        files = await self._files.of_message(key, parts, owner)
+        files = await self._files.of_message(key, parts, owner) if parts else ()
         return written_message(role, text, created_at, now=now, files=files)
 
     async def say(self, key: str, text: str, *, source: Source, owner: Asker = OPERATOR) -> None:

@@ -17,7 +17,7 @@ from segue.kernel.transactions.replies import Quoted
 from segue.kernel.transactions.result import Name, Result
 from segue.model.records import Asker, Event, Turn
 from segue.model.states import TurnState, WhenBusy
-from segue.model.text_checks import check_key
+from segue.model.text_checks import check_key, check_text
 from segue.model.written_message import message_text
 from segue.store.database import Transaction
 
@@ -260,11 +260,11 @@ async def admission_of(
     check_when_busy(when_busy)
     if replaces is not None and not text and not parts:
         text, parts = await _written_in(context, replaces, owner)
-    attached = await files.of_message(key, parts, owner)
+    attached = await files.of_message(key, parts, owner) if parts else ()
     now = context.clock.ms()
     return Admission(
         turn_id=context.ids(now),
-        content=message_text(text, attached),
+        content=message_text(text, attached) if attached else check_text(text, "a message"),
         rank=now,
         not_before=now,
         timeout_ms=round(context.settings.turn_timeout_seconds * 1000),

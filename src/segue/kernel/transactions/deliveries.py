@@ -192,8 +192,10 @@ def sent(
         return Result(value=None)
     if delivery.run_id is not None:
         yield from _close_run(source, Outcome.OK, now)
-    body = None if receipt is None else {"delivery": "sent"}
-    message = _message(delivery, now, "assistant", delivery.content, body)
+    body = {"delivery_id": delivery.id} | ({} if receipt is None else {"delivery": "sent"})
+    message = session_log.message(
+        delivery.session_id, "assistant", delivery.content, now, source=source, body=body
+    )
     events = yield from unified.append_events(route, [message], now)
     return Result(value=None, events=events, wake=_ARCHIVIST)
 
@@ -209,50 +211,34 @@ def _anchor(delivery: Delivery, receipt: Receipt | None, now: int) -> Transactio
 
 
 def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None]]:
-    """Mark a delivery as failed, and note it in each transcript that has the message or would have had it."""
-    if delivery.carries:
-        return (yield from _digest_failed(delivery, reason, now))
-    lane = (yield from _lane_of_answer(delivery)) if delivery.turn_id else None
-    session = yield from session_log.lock_session(delivery.session_id)
-    taken = yield (
-        queries.deliveries.mark_failed,
-        {"id": delivery.id, "fence": delivery.fence, "error": reason},
-    )
-    if not taken:
-        raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    text = f"A message could not be delivered ({reason.partition(':')[0]})."
-    if delivery.source and delivery.run_id is not None:
-        paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
-        text = f"{text}\n\n{paused}" if paused else text
-    if _is_answer(delivery) and delivery.attempt == 0:
-        return Result(value=None)  # no process had its channel, and the answer is in the transcript
-    events: list[Event] = []
-    for target in (session, lane):
-        if target is not None:
-            note = yield from _note(delivery, target, text, reason, now)
-            events += yield from session_log.append_events(target, [note], now)
-    return Result(value=None, events=events, wake=_ARCHIVIST)
+    """Mark a delivery as failed, and note it in each transcript that has the message or would have had it.
 
-
-def _digest_failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None]]:
-    """As `failed`, for all answers that a delivery carries."""
-    answers = yield from held.carried(delivery)
+    A delivery that carries answers fails with all of them.
+    """
+    answers = (yield from held.carried(delivery)) if delivery.carries else [delivery]
     lane = (yield from _lane_of_answer(answers[0])) if answers else None
     session = yield from session_log.lock_session(delivery.session_id)
     lost: Params = {"id": delivery.id, "fence": delivery.fence, "error": reason}
     if not (yield queries.deliveries.mark_failed, lost):
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
-    yield from held.end_failed(delivery, reason)
     text = f"A message could not be delivered ({reason.partition(':')[0]})."
+    if delivery.carries:
+        yield from held.end_failed(delivery, reason)
+    elif delivery.source and delivery.run_id is not None:
+        paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
+        text = f"{text}\n\n{paused}" if paused else text
     events: list[Event] = []
-    told = [target for target in (session, lane) if target is not None and delivery.attempt]  # as in `failed`
-    for target in told:
-        notes: list[Event] = []
-        for answer in answers:
-            notes += [(yield from _note(answer, target, text, reason, now))]
-        events += yield from session_log.append_events(target, notes, now)
-    events += yield from _tell_held(delivery.session_id, now)
-    return Result(value=None, events=events, wake=_ARCHIVIST)
+    # Without an attempt, no process had its channel: an answer is then in the transcript, without a note.
+    noted = delivery.attempt > 0 or not (delivery.carries or _is_answer(delivery))
+    for target in (session, lane) if noted else ():
+        if target is not None:
+            notes: list[Event] = []
+            for answer in answers:
+                notes += [(yield from _note(answer, target, text, reason, now))]
+            events += yield from session_log.append_events(target, notes, now)
+    if delivery.carries:
+        events += yield from _tell_held(delivery.session_id, now)
+    return Result(value=None, events=events, wake=_ARCHIVIST if events else frozenset())
 
 
 def _is_answer(delivery: Delivery) -> bool:
@@ -263,7 +249,7 @@ def _is_answer(delivery: Delivery) -> bool:
 
 def _lane_of_answer(delivery: Delivery) -> Transaction[Session | None]:
     """The session in which its turn ran, locked, if that is not the session it is sent through."""
-    turn = yield queries.turns.by_id, {"id": delivery.turn_id}
+    turn = (yield queries.turns.by_id, {"id": delivery.turn_id}) if delivery.turn_id else ()
     if not turn or turn[0]["session_id"] == delivery.session_id:
         return None
     return (yield from session_log.lock_session(turn[0]["session_id"]))
@@ -271,15 +257,15 @@ def _lane_of_answer(delivery: Delivery) -> Transaction[Session | None]:
 
 def _note(delivery: Delivery, session: Session, text: str, reason: str, now: int) -> Transaction[Event]:
     """The note that a message was not delivered; for an answer, with its number in this log."""
-    note = replace(_message(delivery, now, "system", text), session_id=session.id)
-    if delivery.turn_id is None:
-        return note
-    end = yield queries.events.end_of_turn, {"session_id": session.id, "turn_id": delivery.turn_id}
-    if not end:
-        return note
-    state = "unknown" if reason.startswith(UNKNOWN) else "failed"
-    about = {"seq": end[0]["seq"], "turn_id": delivery.turn_id, "delivery": state, "reason": reason}
-    return replace(note, body={"undelivered": about})
+    body: dict[str, Any] = {"delivery_id": delivery.id}
+    end: Rows = ()
+    if delivery.turn_id is not None:
+        end = yield queries.events.end_of_turn, {"session_id": session.id, "turn_id": delivery.turn_id}
+    if end:
+        state = "unknown" if reason.startswith(UNKNOWN) else "failed"
+        about = {"seq": end[0]["seq"], "turn_id": delivery.turn_id, "delivery": state, "reason": reason}
+        body = {"undelivered": about}
+    return session_log.message(session.id, "system", text, now, source=delivery.source, body=body)
 
 
 def _close_run(
@@ -296,18 +282,3 @@ def requeue(delivery: Delivery, not_before: int, reason: str) -> Transaction[Res
     if not taken:
         raise LeaseLost(f"delivery {delivery.id} is no longer held")
     return Result(value=None)
-
-
-def _message(
-    delivery: Delivery, now: int, role: str, text: str, body: Mapping[str, Any] | None = None
-) -> Event:
-    return Event(
-        session_id=delivery.session_id,
-        seq=0,
-        type="message",
-        at=now,
-        role=role,
-        content=text,
-        source=delivery.source,
-        body={"delivery_id": delivery.id, **(body or {})},
-    )

@@ -19,7 +19,7 @@ from segue.kernel.transactions.unified import Route
 from segue.model.cost.budget import Over, over_budget
 from segue.model.decision import Fire, Missed, PassOver, Postpone
 from segue.model.policy import jittered
-from segue.model.records import Event, Job, Session, Source, run_id
+from segue.model.records import Job, Source, run_id
 from segue.model.replies.last_reply import awake
 from segue.model.schedule import earliest
 from segue.model.states import JobKind, JobState, Outcome
@@ -117,28 +117,24 @@ def _skip_over_budget(
     outbox: Outbox | None,
 ) -> Transaction[Result[Outcome | None] | None]:
     """Skip a slot for which a budget has no room. The session is told once in each period."""
-    decision = replace(otherwise, reason=refused.reason)
     told = yield from budgets.was_told(job, refused.scoped)
-    if not (yield from _take_slot(job, decision, now, fired=0)):
+    if not (yield from _take_unrun(job, replace(otherwise, reason=refused.reason), now, keep)):
         return None
-    slot = to_ms(decision.slot)
-    yield from _insert_skipped_run(job, slot, decision.outcome, decision.reason, decision.count - 1, now)
-    yield from _trim_runs(job, keep)
-    over = refused.scoped.budget.over
-    if over is Over.PAUSE:
+    budget = refused.scoped.budget
+    if budget.over is Over.PAUSE:
         yield queries.jobs.pause, {"id": job.id, "reason": refused.reason, "now": now}
     session = route.chat if route.chat.id == job.session_id else route.lane
     events, wake = jobs.update_of(session, job, now), frozenset[Name]()
     if not told:
-        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
-        text = over_budget(job.name, refused.reason, refused.scoped.budget, refused.scoped.scope)
+        source = _source(job, to_ms(otherwise.slot))
+        text = over_budget(job.name, refused.reason, budget, refused.scoped.scope)
         if outbox is not None and outbox.delivers(route.chat.channel):
             # It joins the transcript when it is sent.
             delivery = delivery_params(outbox.delivery_id, route.chat, text, source, now)
             yield queries.deliveries.create, delivery
             wake = _COURIER
         else:
-            events.append(_message(session, text, source, now))
+            events.append(session_log.message(session.id, "assistant", text, now, source=source))
     written = (yield from session_log.append_events(session, events, now)) if events else ()
     return Result(value=Outcome.SKIPPED, events=written, wake=wake)
 
@@ -148,22 +144,34 @@ def pass_over(
 ) -> Transaction[Result[None] | None]:
     """Take a slot without running it. A missed one-shot leaves a message in its session."""
     session = yield from session_log.lock_session(job.session_id)
-    if not (yield from _take_slot(job, decision, now, fired=0)):
+    if not (yield from _take_unrun(job, decision, now, keep)):
         return None
     slot = to_ms(decision.slot)
-    missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
-    yield from _insert_skipped_run(job, slot, decision.outcome, decision.reason, missed, now)
-    yield from _trim_runs(job, keep)
     events = jobs.update_of(session, job, now)
     if decision.question is not None:
-        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
-        asked = delivery_params(f"{slot:012x}{job.id}", session, decision.question, source, now)
+        delivery_id, source = f"{slot:012x}{job.id}", _source(job, slot)
+        asked = delivery_params(delivery_id, session, decision.question, source, now)
         yield queries.deliveries.create, asked
     if decision.outcome == Outcome.MISSED and not job.trigger.repeats:
-        source = Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
-        events.append(_message(session, f"Missed: {job.name}. {decision.reason}", source, now))
+        text = f"Missed: {job.name}. {decision.reason}"
+        events.append(session_log.message(session.id, "assistant", text, now, source=_source(job, slot)))
     written = (yield from session_log.append_events(session, events, now)) if events else ()
     return Result(value=None, events=written, wake=_COURIER if decision.question else frozenset())
+
+
+def _take_unrun(job: Job, decision: PassOver, now: int, keep: int | None) -> Transaction[bool]:
+    """Take a slot that does not run, and insert its run row. False: it was taken, or the job was changed."""
+    if not (yield from _take_slot(job, decision, now, fired=0)):
+        return False
+    missed = decision.count if decision.outcome == Outcome.MISSED else decision.count - 1
+    slot = to_ms(decision.slot)
+    yield from _insert_skipped_run(job, slot, decision.outcome, decision.reason, missed, now)
+    yield from _trim_runs(job, keep)
+    return True
+
+
+def _source(job: Job, slot: int) -> Source:
+    return Source(kind=job.kind, job_id=job.id, label=job.name, run_id=run_id(job.id, slot))
 
 
 def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None] | None]:
@@ -189,12 +197,6 @@ def postpone(job: Job, decision: Postpone, now: int) -> Transaction[Result[None]
     if isinstance(job.trigger, Idle) or announced:
         return Result(value=None)
     return Result(value=None, events=(yield from jobs.announce(session, job, now)))
-
-
-def _message(session: Session, text: str, source: Source, now: int) -> Event:
-    return Event(
-        session_id=session.id, seq=0, type="message", at=now, role="assistant", content=text, source=source
-    )
 
 
 def _first_check(job: Job) -> int | None:
@@ -224,7 +226,7 @@ def _take_slot(job: Job, decision: Fire | PassOver, now: int, *, fired: int) -> 
     taken["state_reason"] = None
     replied = awake(job.replied) if decision.ends_snooze else job.replied
     snoozed_to = replied.snoozed_to if replied else None
-    taken["replied"] = rows.reply_text(replied)
+    taken["replied"] = rows.json_text(replied)
     if decision.next is not None:
         taken["slot"] = to_ms(decision.next)
         taken["next_at"] = earliest(to_ms(jittered(decision.next, job.policy, job.id)), snoozed_to)
@@ -252,7 +254,7 @@ def _unchanged(job: Job, now: int) -> dict[str, Value]:
         "state_reason": job.state_reason,
         "fired": 0,
         "fires": None,
-        "replied": rows.reply_text(job.replied),
+        "replied": rows.json_text(job.replied),
         "now": now,
     }
 

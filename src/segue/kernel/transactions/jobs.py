@@ -21,7 +21,7 @@ from segue.store.database import Transaction
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 from segue.times.clock import to_moment
-from segue.times.trigger import stored_kind
+from segue.times.trigger import Cron, stored_kind
 
 UPDATES: Mapping[str, str] = {
     JobKind.CRON: "automation_update",
@@ -59,8 +59,8 @@ def create(
             "protected": int(job.protected),
             "trigger_kind": stored_kind(job.trigger),
             "trigger": rows.trigger_text(job.trigger),
-            "action": rows.action_text(job.action),
-            "policy": rows.policy_text(job.policy),
+            "action": rows.json_text(job.action),
+            "policy": rows.json_text(job.policy),
             "slot": job.slot,
             "next_at": job.next_at,
             "now": job.created_at,
@@ -68,7 +68,8 @@ def create(
     )
     if not made:
         return (yield from _existing_or_conflict(session, job))
-    yield from day_sets.note_use(job)
+    if isinstance(job.trigger, Cron) and job.trigger.days is not None:
+        yield from day_sets.note_use(job)
     if most is not None:
         # Counted after the insert: a retry of this transaction must not be refused because of its own job.
         found = yield queries.jobs.automation_count, {"session_id": session.id}
@@ -124,14 +125,14 @@ def change(job: Job, now: int) -> Transaction[Result[Job]]:
             "name": job.name,
             "trigger_kind": stored_kind(job.trigger),
             "trigger": rows.trigger_text(job.trigger),
-            "action": rows.action_text(job.action),
-            "policy": rows.policy_text(job.policy),
+            "action": rows.json_text(job.action),
+            "policy": rows.json_text(job.policy),
             "state": str(job.state),
             "state_reason": job.state_reason,
             "slot": job.slot,
             "next_at": job.next_at,
             "failures": job.failures,
-            "replied": rows.reply_text(job.replied),
+            "replied": rows.json_text(job.replied),
             "now": now,
         },
     )

@@ -129,7 +129,8 @@ def record_activity(route: Route, now: int, *, title: str | None) -> Transaction
     caller wakes what `woken_by_activity` names. Returns when a job last said something in the chat, or 0.
     """
     line = title.strip().splitlines()[0][:80] if title else None
-    yield from held.send_now(route.chat, now)
+    if route.chat.held:
+        yield from held.send_now(route.chat, now)
     job_said_at = yield from _record_activity(route.chat, line, now)
     if route.common:
         yield from _record_activity(route.common, None, now)
@@ -145,7 +146,7 @@ def woken_by_activity(route: Route) -> frozenset[Name]:
 def _record_activity(session: Session, title: str | None, now: int) -> Transaction[int]:
     """Idle jobs get a deadline once, not on every message, so a busy chat costs two UPDATEs."""
     yield queries.sessions.hear, {"id": session.id, "now": now, "title": title}
-    touched = yield queries.activity.touch, {"session_id": session.id, "now": now}
+    touched = yield queries.activity.touch, {"id": session.id, "now": now}
     if session.unarmed:
         waiting = yield queries.jobs.unarmed_of_session, {"session_id": session.id}
         for job in map(rows.job, waiting):
@@ -177,7 +178,7 @@ def admit(route: Route, admission: Admission, now: int) -> Transaction[Result[Qu
             "not_before": admission.not_before,
             "content": admission.content,
             "prompt": admission.prompt,
-            "brief": rows.brief_text(admission.brief),
+            "brief": rows.json_text(admission.brief),
             "call": rows.to_text(admission.call),
             "source": rows.source_text(admission.source),
             "retries": admission.retries,
@@ -237,7 +238,8 @@ def withdraw(turn_id: str, outcome: Outcome, reason: str, now: int) -> Transacti
     if not taken:
         return None
     turn = rows.turn(taken[0])
-    yield from budgets.release(turn)
+    if turn.reserved is not None:
+        yield from budgets.release(turn, turn.reserved)
     if turn.attempt == 0 or turn.call is not None:
         return ()
     end = Event(

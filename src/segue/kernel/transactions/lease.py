@@ -8,13 +8,13 @@ Invariants
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
-from segue.kernel.transactions.guards import conditions
+from segue.kernel.transactions.guards import conditions, open_question
 from segue.kernel.transactions.guards.model_room import MODEL_PAUSE_MS, ModelRoom
 from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
@@ -51,27 +51,18 @@ class HeldLane:
 
 
 @record
-class AgentState:
-    """What the agent kept with its session, and the question that it asked the user."""
+class Leased:
+    """What a lease has started, and what is left to do."""
 
-    saved: str
-    question: Mapping[str, Any] | None
-    answered_by: str | None
-
-    @classmethod
-    def of(cls, row: Row) -> Self:
-        return cls(
-            saved=row["saved"] or "{}",
-            question=rows.from_text(row["waiting"]) if row["waiting"] else None,
-            answered_by=row["answered_by"],
-        )
-
-    def is_answered_by(self, turn: Turn, session: Session, now: int) -> bool:
-        """A user's turn is the answer while the session waits, and when it is tried again. One that replaces
-        another turn is not: it ends the waiting, and the question is forgotten."""
-        if self.answered_by is not None:
-            return self.answered_by == turn.id
-        return not turn.scheduled and turn.replaces is None and session.waits_at(now)
+    held: Sequence[HeldLane] = ()
+    account: str | None = None
+    """Whose lanes were leased, whether or not a turn could start in them."""
+    limit_reached: bool = False
+    """All processes together run as many turns as they may. Nothing was leased."""
+    model_full: bool = False
+    """A model has no room for another turn."""
+    again: bool = False
+    """Further lanes may be ready, of this account or of another one."""
 
 
 @record
@@ -110,7 +101,7 @@ def lease(
     since: int = 0,
     allow_suspect: bool = True,
     models: ModelRoom | None = None,
-) -> Transaction[Result[list[HeldLane]]]:
+) -> Transaction[Result[Leased]]:
     """Lease ready lanes of the account that follows `after`, and start the first turn of each.
 
     The result's events are those of turns that were withdrawn instead, because their conditions no longer
@@ -131,115 +122,120 @@ def lease(
             "lease_now": terms.lease_now,
         },
     )
-    states = {row["id"]: AgentState.of(row) for row in leased}
+    if not leased:
+        return Result(value=Leased())
     sessions = [rows.session(row) for row in leased]
-    return (yield from _start(sessions, states, terms, allow_suspect, models, now))
-
-
-def _start(
-    sessions: Sequence[Session],
-    states: Mapping[str, AgentState],
-    terms: LeaseTerms,
-    allow_suspect: bool,
-    models: ModelRoom | None,
-    now: int,
-) -> Transaction[Result[list[HeldLane]]]:
-    if not sessions:
-        return Result(value=[])
     acted = int(not terms.reports_tools)
     started = yield (
         queries.turns.start_next,
         [{"session_id": s.id, "fence": s.fence, "acted": acted, "now": now} for s in sessions],
     )
     turns = {turn.session_id: turn for turn in map(rows.turn, started)}
-    suspects = sorted((turn for turn in turns.values() if turn.on_trial), key=lambda turn: turn.id)
-    delayed = {turn.session_id: turns.pop(turn.session_id) for turn in suspects[int(allow_suspect) :]}
-    withdrawn = yield from _withdraw_unwanted(sessions, turns, terms.holder, now)
-    without_room = models.put_off(sessions, turns) if models is not None else {}
-    opened = {s.id: _opened(s, turns[s.id], now) for s in sessions if s.id in turns}
-    events_of: dict[str | None, list[Event]] = defaultdict(list)
-    for event in (yield from session_log.append_turn_events([*opened.values()])):
-        events_of[event.turn_id].append(event)
-    yield from mark_replaced([*turns.values()])
+    withdrawn = yield from _put_back(sessions, turns, terms.holder, allow_suspect, models, now)
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
+    opened = yield from _open([s for s in sessions if s.id in turns], turns, emptied, now)
     held: list[HeldLane] = []
-    for session in (session for session in sessions if session.id in turns):
-        turn, state = turns[session.id], states[session.id]
-        updates = yield from _updates_at_start(
-            session, opened[session.id], now, empties_queue=session.id in emptied
-        )
-        events = [*events_of[turn.id], *updates]
-        resumed = state.question if state.is_answered_by(turn, session, now) else None
-        if session.waiting_until is not None:
-            yield from _end_waiting(turn, session.waiting_until, answered=resumed is not None)
-        held.append(
-            HeldLane(
-                session=session,
-                turn=turn,
-                holder=terms.holder,
-                fence=session.fence,
-                opened=opened[session.id],
-                saved=state.saved,
-                resumed=resumed,
-                events=events,
-            )
-        )
-    for session in sessions:
-        if session.id in turns or session.id in withdrawn:
-            continue
-        lane: Params = {"id": session.id, "holder": terms.holder, "fence": session.fence}
-        if suspect := delayed.get(session.id):  # and its lane too, or the turns behind would overtake it
-            yield queries.turns.delay, {"id": suspect.id, "fence": session.fence}
-            yield queries.sessions.delay, {**lane, "ready_at": now + SUSPECT_PAUSE_MS}
-        elif wait := without_room.get(session.id):
-            yield queries.turns.delay, {"id": wait.turn_id, "fence": session.fence}
-            yield queries.sessions.delay, {**lane, "ready_at": now + MODEL_PAUSE_MS}
-            yield queries.model_waits.put, wait.row
-        else:  # no turn is due by our clock: return the event number that the lease took
-            yield queries.sessions.release, {**lane, **session_log.NOTHING, "events": -1}
-    return combined(held, withdrawn.values())
+    for row, session in zip(leased, sessions, strict=True):
+        if turn := turns.get(session.id):
+            held += [(yield from _held(row, session, turn, terms.holder, opened[session.id], now))]
+    value = Leased(held=held, account=sessions[-1].owner.account)
+    return combined(value, withdrawn) if withdrawn else Result(value=value)
 
 
-def _withdraw_unwanted(
-    sessions: Sequence[Session], turns: dict[str, Turn], holder: str, now: int
-) -> Transaction[dict[str, Result[None]]]:
-    """Withdraw the turns whose conditions no longer hold, and release their lanes."""
-    withdrawn: dict[str, Result[None]] = {}
+def _held(
+    row: Row, session: Session, turn: Turn, holder: str, events: Sequence[Event], now: int
+) -> Transaction[HeldLane]:
+    """The lane of a turn that starts. If its session has waited for an answer, the waiting ends."""
+    question = open_question.answered_by(row, session, turn, now) if row["waiting"] else None
+    if session.waiting_until is not None:
+        yield from open_question.end(turn, session.waiting_until, answered=question is not None)
+    return HeldLane(
+        session=session,
+        turn=turn,
+        holder=holder,
+        fence=session.fence,
+        opened=events[0],
+        saved=row["saved"] or "{}",
+        resumed=question,
+        events=events,
+    )
+
+
+def _put_back(
+    sessions: Sequence[Session],
+    turns: dict[str, Turn],
+    holder: str,
+    allow_suspect: bool,
+    models: ModelRoom | None,
+    now: int,
+) -> Transaction[list[Result[None]]]:
+    """Release the lanes whose turn must not start now, and remove these turns from `turns`."""
+    withdrawn: list[Result[None]] = []
+    suspects = sorted(turn.id for turn in turns.values() if turn.on_trial)
+    delayed = suspects[int(allow_suspect) :]
     for session in sessions:
         turn = turns.get(session.id)
-        unwanted = (yield from conditions.why_unwanted(session, turn, now)) if turn else None
-        if turn is not None and unwanted is not None:
-            withdrawn[session.id] = yield from conditions.withdraw(session, holder, turn, *unwanted, now)
-            del turns[session.id]
+        if turn is None:  # no turn is due by our clock: return the event number that the lease took
+            nothing = {**session_log.NOTHING, "events": -1}
+            yield queries.sessions.release, {**_lane(session, holder), **nothing}
+        elif turn.id in delayed:
+            yield from _delay(session, turns.pop(session.id), holder, now + SUSPECT_PAUSE_MS)
+        elif turn.guarded:
+            unwanted = yield from conditions.why_unwanted(session, turn, now)
+            if unwanted is not None:
+                withdrawn.append((yield from conditions.withdraw(session, holder, turn, *unwanted, now)))
+                del turns[session.id]
+    for session, turn, wait in models.put_off(sessions, turns) if models is not None else ():
+        yield from _delay(session, turn, holder, now + MODEL_PAUSE_MS)
+        yield queries.model_waits.put, wait
     return withdrawn
 
 
-def _updates_at_start(
-    session: Session, opened: Event, now: int, *, empties_queue: bool
-) -> Transaction[Sequence[Event]]:
-    """Tell the session that its recall is running, and that the last of its waiting turns has started."""
+def _delay(session: Session, turn: Turn, holder: str, ready_at: int) -> Transaction[None]:
+    """Requeue a turn, and delay its lane too, or the turns behind would overtake it."""
+    yield queries.turns.delay, {"id": turn.id, "fence": session.fence}
+    yield queries.sessions.delay, {**_lane(session, holder), "ready_at": ready_at}
+
+
+def _lane(session: Session, holder: str) -> Params:
+    return {"id": session.id, "holder": holder, "fence": session.fence}
+
+
+def _open(
+    sessions: Sequence[Session], turns: Mapping[str, Turn], emptied: Container[str], now: int
+) -> Transaction[Mapping[str, list[Event]]]:
+    """Log the starts of turns. Returns the events of each by its session, the copies for its chat last."""
+    events: list[Event] = []
+    counts: list[Params] = []
+    for session in sessions:
+        opened = _opened(session, turns[session.id], now)
+        updates = _updates_at_start(session, opened, now, empties_queue=session.id in emptied)
+        events += (opened, *updates)
+        if updates:  # the lease has taken a number for the start only
+            counts.append({"id": session.id, "events": len(updates)})
+    if counts:
+        yield queries.sessions.number_events, counts
+    written = yield from session_log.append_turn_events(events)
+    by_session: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        by_session[event.session_id].append(event)
+    lane_of = {turns[session.id].chat_id: session.id for session in sessions}
+    for copy in written[len(events) :]:
+        by_session[lane_of[copy.session_id]].append(copy)
+    if replacing := [turn for turn in turns.values() if turn.replaces is not None and turn.attempt == 1]:
+        yield from mark_replaced(replacing)
+    return by_session
+
+
+def _updates_at_start(session: Session, opened: Event, now: int, *, empties_queue: bool) -> list[Event]:
+    """What follows the start: the session's recall runs now, or the last of its waiting turns has started."""
     updates: list[Event] = []
     if opened.source and opened.source.kind == JobKind.RECALL:
         body = {"job_id": opened.source.job_id}
         updates.append(replace(opened, type="recall_update", role=None, content=None, source=None, body=body))
     if empties_queue:
         updates.append(queue_update(session, (), now, chat_id=opened.via_id))
-    if not updates:
-        return ()
-    yield queries.sessions.number_events, {"id": session.id, "events": len(updates)}
-    return (yield from session_log.append_turn_events(session_log.numbered(updates, session.last_seq)))
-
-
-def _end_waiting(turn: Turn, until: int, *, answered: bool) -> Transaction[None]:
-    """A turn starts: the user's, which is the answer, or a scheduled one after the time for it has passed."""
-    session_id = turn.session_id
-    yield queries.sessions.wait, {"id": session_id, "until": None}
-    yield queries.turns.let_go, {"session_id": session_id, "until": until}
-    if not answered:
-        yield queries.agent_states.forget, {"session_id": session_id}
-        return
-    yield queries.agent_states.answer, {"session_id": session_id, "turn_id": turn.id}
-    yield queries.turns.put_first, {"id": turn.id}
+    return session_log.numbered(updates, session.last_seq)
 
 
 def _opened(session: Session, turn: Turn, now: int) -> Event:

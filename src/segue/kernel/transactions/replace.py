@@ -54,10 +54,9 @@ def _check_kind(turn: Turn) -> None:
 
 
 def mark_replaced(turns: list[Turn]) -> Transaction[None]:
-    """Record what turns replace that start now, for the first time."""
+    """Record what these turns replace, which start now for the first time."""
     for turn in turns:
-        if turn.replaces is not None and turn.attempt == 1:
-            yield (
-                queries.replaced_turns.add,
-                {"turn_id": turn.replaces, "replaced_by": turn.id, "session_id": turn.session_id},
-            )
+        yield (
+            queries.replaced_turns.add,
+            {"turn_id": turn.replaces, "replaced_by": turn.id, "session_id": turn.session_id},
+        )

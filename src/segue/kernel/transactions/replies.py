@@ -240,11 +240,11 @@ def _store(
     route: Route, incoming: Incoming, act: Act, source: Source | None, acted: Acted, now: int
 ) -> Transaction[Result[QueuedTurn | Acted]]:
     """Write the user's word, the change, and the line that says what was done."""
-    word = _message(route, "user", incoming.facts.words, None, now)
+    word = session_log.message(route.chat.id, "user", incoming.facts.words, now)
     events = yield from unified.append_events(_heard(route, now), [word], now)
     changed = yield from _change(route, act, acted.job_id, now)
     route = yield from _again(route)
-    line = _message(route, "assistant", act.line, source, now)
+    line = session_log.message(route.chat.id, "assistant", act.line, now, source=source)
     events += [*changed.events, *(yield from unified.append_events(_heard(route, now), [line], now))]
     wake = changed.wake | {Name.ARCHIVIST}
     if incoming.outbox.delivers(route.chat.channel):
@@ -282,9 +282,3 @@ def _again(route: Route) -> Transaction[Route]:
     """The same sessions, with the numbers that their logs have now."""
     common = (yield from session_log.lock_session(route.common.id)) if route.common else None
     return Route((yield from session_log.lock_session(route.chat.id)), common)
-
-
-def _message(route: Route, role: str, text: str, source: Source | None, now: int) -> Event:
-    return Event(
-        session_id=route.chat.id, seq=0, type="message", at=now, role=role, content=text, source=source
-    )

@@ -6,13 +6,13 @@ Invariants
   - an event of a turn is in the log of the session it runs in, and in unified mode also in the chat's
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from segue.errors import AmbiguousKey, NotFound
 from segue.model.auto_commit import AutoCommitPolicy, Unarchived, next_look
-from segue.model.records import Event, Lookup, Owner, Session, Turn, message_tokens
+from segue.model.records import Event, Lookup, Owner, Session, Source, Turn, message_tokens
 from segue.model.transcript import is_news
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction, Value
@@ -112,6 +112,28 @@ def lock_session(session_id: str) -> Transaction[Session]:
     return rows.session(found[0])
 
 
+def message(
+    session_id: str,
+    role: str,
+    text: str,
+    at: int,
+    *,
+    source: Source | None = None,
+    body: Mapping[str, Any] | None = None,
+) -> Event:
+    """A message that belongs to no turn, without a number."""
+    return Event(
+        session_id=session_id,
+        seq=0,
+        type="message",
+        at=at,
+        role=role,
+        content=text,
+        source=source,
+        body=body or {},
+    )
+
+
 def append_events(session: Session, events: Sequence[Event], now: int) -> Transaction[Sequence[Event]]:
     """Append events that belong to no turn to the log of a locked session. Returns them numbered.
 
@@ -155,7 +177,7 @@ def _insert(events: Sequence[Event]) -> Transaction[None]:
     """Store events. A message counts as activity of its session, by which sessions are listed and indexed."""
     yield queries.events.append, [rows.event_params(event) for event in events]
     for session_id, said in _said(events).items():
-        yield queries.activity.logged, {"session_id": session_id, **said}
+        yield queries.activity.logged, {"id": session_id, **said}
 
 
 def _said(events: Sequence[Event]) -> dict[str, dict[str, int]]:
@@ -231,4 +253,4 @@ def kept_tokens(session_id: str, *, after: int, keep: int) -> Transaction[int]:
 
 
 def numbered(events: Sequence[Event], last_seq: int) -> list[Event]:
-    return [replace(event, seq=last_seq + offset) for offset, event in enumerate(events, 1)]
+    return [event.numbered(last_seq + offset) for offset, event in enumerate(events, 1)]

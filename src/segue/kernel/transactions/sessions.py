@@ -20,9 +20,9 @@ from segue.model.written_message import WrittenMessage
 from segue.record import positional, record
 from segue.store import queries
 from segue.store.database import Rows, Transaction
+from segue.store.reads import readable
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
-from segue.store.store import readable
 
 
 @positional
@@ -101,14 +101,8 @@ def write(
     common = replace(route.common, last_message_at=now) if route.common else None
     route = Route(replace(session, last_message_at=now), common)
     written = [
-        Event(
-            session_id=session.id,
-            seq=0,
-            type="message",
-            at=message.at,
-            role=message.role,
-            content=message.text,
-            body=parts_body(message.parts),
+        session_log.message(
+            session.id, message.role, message.text, message.at, body=parts_body(message.parts)
         )
         for message in messages
     ]

@@ -16,7 +16,7 @@ from typing import Any
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.deliveries import Outbox, put_answer
-from segue.kernel.transactions.guards import budgets
+from segue.kernel.transactions.guards import budgets, open_question
 from segue.kernel.transactions.jobs import UPDATES, count_failure
 from segue.kernel.transactions.lane import freed, queue_update, withdraw
 from segue.kernel.transactions.lease import HeldLane, hold
@@ -59,7 +59,8 @@ def retry(held: HeldLane, ending: Closure, now: int, *, at: int) -> Transaction[
     """Requeue a failed turn whose policy allows another attempt, not before `at`."""
     lane = yield from _lane_of(held)
     yield from _requeue(held.turn, not_before=at, crashes=held.turn.crashes, error=ending.error)
-    yield from budgets.add_attempt(held.turn, ending.usage)
+    if held.turn.reserved is not None:
+        yield from budgets.add_attempt(held.turn, held.turn.reserved, ending.usage)
     end = _event(lane, held.turn, "stream_end", now, {"state": "queued", "outcome": None, "retry_at": at})
     return (yield from _release(lane, held.turn, (end, _event(lane, held.turn, "session_sync", now)), now))
 
@@ -133,7 +134,8 @@ def _end(
     )
     if not finished:
         raise LeaseLost(f"turn {turn.id} is no longer held under fence {turn.fence}")
-    yield from budgets.settle(turn, ending.usage)
+    if turn.reserved is not None:
+        yield from budgets.settle(turn, turn.reserved, ending.usage)
     shown = ending.shown
     paused = None
     if turn.source:
@@ -148,12 +150,15 @@ def _end(
     if ending.saved is not None:
         yield queries.agent_states.save, {"session_id": lane.session.id, "saved": ending.saved}
     if ending.waiting is not None:
-        yield from _wait_for_user(lane, ending.waiting)
+        yield from open_question.ask(lane.session.id, ending.waiting)
         closing.append(_waiting(lane, turn, ending.waiting, now))
     end = yield from _release(lane, turn, (*closing, _event(lane, turn, "session_sync", now)), now)
     chat = yield from unified.chat_of_answer(lane.session, turn)
     if chat and chat.id != turn.via_id and text is not None:
-        said = yield from _say_in(chat, turn, text, now, parts_body(ending.parts))
+        # The turn did not come through this chat, so its events are not copied there.
+        body = parts_body(ending.parts)
+        answer = session_log.message(chat.id, "assistant", text, now, source=turn.source, body=body)
+        said = yield from session_log.append_events(chat, [answer], now)
         end = replace(end, events=[*end.events, *said])
     if outbox is None or chat is None or turn.call is not None or not _is_news(turn, ending, paused):
         return end
@@ -164,34 +169,9 @@ def _end(
     return replace(end, events=[*end.events, *put.events], wake=end.wake | put.wake) if put.wake else end
 
 
-def _wait_for_user(lane: _Lane, waiting: OpenQuestion) -> Transaction[None]:
-    """Hold the scheduled turns of the session, those that are queued too."""
-    session_id = lane.session.id
-    yield queries.agent_states.ask, {"session_id": session_id, "waiting": waiting.stored}
-    yield queries.sessions.wait, {"id": session_id, "until": waiting.until}
-    yield queries.turns.hold_scheduled, {"session_id": session_id, "until": waiting.until}
-
-
 def _waiting(lane: _Lane, turn: Turn, waiting: OpenQuestion, now: int) -> Event:
     body = {"question": waiting.question, "choices": list(waiting.choices), "until": waiting.until}
     return replace(_event(lane, turn, "waiting", now, body), source=turn.source)
-
-
-def _say_in(
-    chat: Session, turn: Turn, text: str, now: int, body: Mapping[str, Any]
-) -> Transaction[Sequence[Event]]:
-    """Append an answer to the log of a chat that the turn did not come through."""
-    message = Event(
-        session_id=chat.id,
-        seq=0,
-        type="message",
-        at=now,
-        role="assistant",
-        content=text,
-        source=turn.source,
-        body=body,
-    )
-    return (yield from session_log.append_events(chat, [message], now))
 
 
 def _is_news(turn: Turn, ending: Closure, paused: str | None) -> bool:
@@ -210,7 +190,8 @@ def _after_crash(lane: _Lane, turn: Turn, now: int, outbox: Outbox | None) -> Tr
             # Not `now`: a process whose clock is behind ours would start the next turn of the lane first.
             since = turn.started_at or now
             yield from _requeue(turn, not_before=since, crashes=crashes, error="its worker was lost")
-            yield from budgets.add_attempt(turn, None)
+            if turn.reserved is not None:
+                yield from budgets.add_attempt(turn, turn.reserved, None)
             closures = (yield from _coalesce(lane, turn, turn.source, now)) if turn.source else []
             return (yield from _release(lane, turn, closures, now))
 

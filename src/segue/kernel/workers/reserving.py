@@ -6,7 +6,7 @@ from math import ceil
 from segue.errors import PriceUnknown
 from segue.kernel.transactions.guards.budgets import Reserving, ScopedBudget
 from segue.kernel.workers.worker_context import WorkerContext
-from segue.model.action import Action, Ask, Say
+from segue.model.action import Action, Ask
 from segue.model.cost.budget import Budget, BudgetUnit, Estimate, Scope, local_day, window
 from segue.model.cost.past_runs import MICROS, PastRuns
 from segue.model.decision import DueSlot, Fire, skipped_instead
@@ -20,9 +20,7 @@ OUTPUT_TOKENS = 4_096
 
 
 def budgets_of(due: DueJob, settings: Settings, now: int) -> list[ScopedBudget]:
-    """The budgets that a run of a due job draws on. A written message asks no model and draws on none."""
-    if isinstance(due.job.action, Say):
-        return []
+    """The budgets that a run of a due job draws on."""
     given = {
         Scope.JOB: due.job.policy.budget,
         Scope.SESSION: due.session_budget,

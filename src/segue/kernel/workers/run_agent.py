@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import asdict, replace
 from functools import partial
 
-from segue.errors import AgentFailed, BadTime, LeaseLost, NotJson, StoreError, TurnEnded, UnknownModel
+from segue.errors import AgentFailed, LeaseLost, NotJson, StoreError, TurnEnded, UnknownModel
 from segue.kernel.live.hub import LiveText
 from segue.kernel.live.running import LONGEST_ANSWER, CancelReason, RunningTurn
 from segue.kernel.transactions import lease
@@ -15,8 +15,6 @@ from segue.kernel.workers.open_turn import open_turn
 from segue.kernel.workers.worker_context import WorkerContext
 from segue.model import closure
 from segue.model.agent import (
-    LONGEST_WAITING,
-    WAITING_BY_DEFAULT,
     Attach,
     Delta,
     OpenTurn,
@@ -28,6 +26,7 @@ from segue.model.agent import (
     Waiting,
     enter_turn,
     json_text,
+    open_question,
 )
 from segue.model.closure import Closure, OpenQuestion
 from segue.model.cost.usage import normalised
@@ -37,8 +36,6 @@ from segue.model.prompts import Mode
 from segue.model.records import Event, Turn
 from segue.model.states import EVALUATED
 from segue.model.text_checks import clean
-from segue.store.rows.core import to_text
-from segue.times.clock import to_moment, to_ms
 
 _log = logging.getLogger(__name__)
 
@@ -103,38 +100,12 @@ class AgentOutput:
                 turn = self._running.held.turn
                 self.files = await self._context.files_of_answer(turn, (*self.files, file))
             case Waiting():
-                self.waiting = self._question(piece)
+                said, turn_id = self._running.text_length, self._running.held.turn.id
+                self.waiting = open_question(piece, turn_id, self._context.clock.ms(), said=said)
+                self._add_text(f"\n\n{self.waiting.words}" if said else self.waiting.words)
                 self._closed = True
             case _:
                 raise AgentFailed(f"an agent yields strings and deltas, got {type(piece).__name__}")
-
-    def _question(self, waiting: Waiting) -> OpenQuestion:
-        """End the answer with the question. Raises `BadTime`."""
-        now = to_moment(self._context.clock.ms())
-        until = waiting.until or now + WAITING_BY_DEFAULT
-        if not now < until <= now + LONGEST_WAITING:
-            raise BadTime(
-                f"Waiting.until lies between now and {LONGEST_WAITING.days} days from now, got "
-                f"{until.isoformat()}"
-            )
-        choices = tuple(map(str, waiting.choices))
-        text = f"{waiting.question} ({' / '.join(choices)})" if choices else waiting.question
-        said = self._running.text_length
-        self._add_text(f"\n\n{text}" if said else text)
-        asked = {
-            "question": waiting.question,
-            "choices": choices,
-            "state": dict(waiting.state),
-            "turn_id": self._running.held.turn.id,
-            "asked_at": to_ms(now),
-        }
-        return OpenQuestion(
-            question=waiting.question,
-            choices=choices,
-            until=to_ms(until),
-            said=said,
-            stored=to_text(asked) or "",
-        )
 
     def _add_text(self, text: str) -> None:
         text = clean(text)

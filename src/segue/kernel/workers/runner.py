@@ -12,9 +12,9 @@ from functools import partial
 from segue.errors import LeaseLost, StoreError
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions import lease, settle
-from segue.kernel.transactions.guards.cluster_limit import LimitedLease, lease_within_limits
+from segue.kernel.transactions.guards.cluster_limit import lease_within_limits
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import HeldLane, LeaseTerms
+from segue.kernel.transactions.lease import HeldLane, Leased, LeaseTerms
 from segue.kernel.transactions.result import Name, Result
 from segue.kernel.workers.run_agent import run_agent
 from segue.kernel.workers.worker_context import WorkerContext
@@ -43,7 +43,7 @@ class Runner:
         """Turns whose agent has ended and whose settlement is not stored yet."""
         self._account = ""
         self._store_failed = False
-        self._last = LimitedLease()
+        self._last = Leased()
         """What the last lease found."""
         self._closing = False
 
@@ -80,21 +80,21 @@ class Runner:
         context = self._context
         # Measured before the lease begins, so it never ends later by our clock than by the store's.
         held_until = context.clock.steady_ms() + lease.reliable_ms(context.lease_ms)
-        self._last = LimitedLease()
+        self._last = Leased()
         free = self._free
         if free <= 0:
             return [], held_until
         allow_suspect = context.crash_suspects.reserve()
         try:
+            limited = partial(lease_within_limits, settings=context.settings)
             leased = await context.store.commit(
-                lease_within_limits,
+                limited if context.settings.limits_turns else lease.lease,
                 LeaseTerms(
                     holder=context.holder,
                     lease_ms=context.lease_ms,
                     lease_now=context.store.lease_now(),
                     reports_tools=context.agent.reports_tools,
                 ),
-                settings=context.settings,
                 pool=self._pool,
                 after=self._account,
                 limit=free,
@@ -113,9 +113,7 @@ class Runner:
         self._store_failed = False
         held = list(self._last.held)
         self._busy += len(held)
-        if held:
-            self._account = held[-1].session.owner.account
-        elif self._last.account is not None:
+        if self._last.account is not None:
             self._account = self._last.account
         return held, held_until
 

@@ -111,7 +111,10 @@ class Timer:
     async def _fire(self, due: DueJob, decision: Fire, now: int) -> Result[Outcome | None] | None:
         job, context = due.job, self._context
         asking = None
-        if budgets := budgets_of(due, context.settings, now):
+        given = (job.policy.budget, due.session_budget, context.settings.account_budget)
+        # A written message asks no model and draws on no budget.
+        if any(given) and not isinstance(job.action, Say):
+            budgets = budgets_of(due, context.settings, now)
             try:
                 estimate = await estimate_run(context, due, budgets)
             except PriceUnknown as unknown:

@@ -12,7 +12,6 @@ from segue.model.action import Action, Ask
 from segue.model.cost.budget import Budget, BudgetUnit, Estimate, Scope, has_room, local_day, shown, window
 from segue.model.cost.forecast import NO_RUNS
 from segue.model.cost.past_runs import PastRuns
-from segue.model.policy import Policy
 from segue.model.records import Job, Session
 from segue.record import record
 from segue.store import queries
@@ -56,9 +55,9 @@ class SessionBudget:
     """Of those of its jobs that have a budget."""
 
 
-async def check_price(context: ApiContext, policy: Policy | None, action: Action, job_id: str | None) -> None:
-    """Raises `PriceUnknown` for a budget in US dollars that could not be kept."""
-    if policy is not None and policy.budget is not None and policy.budget.unit is BudgetUnit.USD:
+async def check_price(context: ApiContext, budget: Budget, action: Action, job_id: str | None) -> None:
+    """Raises `PriceUnknown` for a budget of a job in US dollars that could not be kept."""
+    if budget.unit is BudgetUnit.USD:
         past = await context.store.past_runs(job_id) if job_id else NO_RUNS
         if past.usd is None:
             price_of(context.settings, action)

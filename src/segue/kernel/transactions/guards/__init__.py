@@ -1,1 +1,1 @@
-"""Guards: what may keep a run from starting: budgets, conditions, and the limit of all processes."""
+"""Guards: what may keep a turn from starting: budgets, conditions, limits, and an open question."""

@@ -132,23 +132,20 @@ def withdraw(job: Job, slot: int) -> Transaction[None]:
     yield queries.reservations.drop, {"run_id": run_id(job.id, slot)}
 
 
-def settle(turn: Turn, usage: Mapping[str, Any] | None) -> Transaction[None]:
+def settle(turn: Turn, reserved: Estimate, usage: Mapping[str, Any] | None) -> Transaction[None]:
     """Settle the run of a turn that ends, with what it used; what is not known counts as reserved."""
-    if turn.reserved is not None:
-        yield queries.reservations.settle, {**_used(turn, turn.reserved, usage), **_reserved(turn), "runs": 1}
+    yield queries.reservations.settle, {**_used(turn, reserved, usage), **_given_back(reserved), "runs": 1}
 
 
-def release(turn: Turn) -> Transaction[None]:
+def release(turn: Turn, reserved: Estimate) -> Transaction[None]:
     """Settle the run of a turn that left the lane. One that never started has used nothing."""
-    if turn.reserved is not None:
-        nothing: Params = {"run_id": turn.run_id, "usd_micros": 0, "tokens": 0, "runs": int(turn.attempt > 0)}
-        yield queries.reservations.settle, {**nothing, **_reserved(turn)}
+    nothing: Params = {"run_id": turn.run_id, "usd_micros": 0, "tokens": 0, "runs": int(turn.attempt > 0)}
+    yield queries.reservations.settle, {**nothing, **_given_back(reserved)}
 
 
-def add_attempt(turn: Turn, usage: Mapping[str, Any] | None) -> Transaction[None]:
+def add_attempt(turn: Turn, reserved: Estimate, usage: Mapping[str, Any] | None) -> Transaction[None]:
     """Count an attempt that is followed by another, which keeps the reservation."""
-    if turn.reserved is not None:
-        yield queries.reservations.add, _used(turn, turn.reserved, usage)
+    yield queries.reservations.add, _used(turn, reserved, usage)
 
 
 def limit_session(session_id: str, budget: Budget | None) -> Transaction[None]:
@@ -197,6 +194,5 @@ def _used(turn: Turn, reserved: Estimate, usage: Mapping[str, Any] | None) -> di
     }
 
 
-def _reserved(turn: Turn) -> dict[str, Value]:
-    assert turn.reserved is not None
-    return {"reserved_usd": turn.reserved.usd_micros, "reserved_tokens": turn.reserved.tokens}
+def _given_back(reserved: Estimate) -> dict[str, Value]:
+    return {"reserved_usd": reserved.usd_micros, "reserved_tokens": reserved.tokens}

@@ -3,36 +3,19 @@
 There is no counter that a crash could leave wrong: running turns are counted by their leases. So a turn whose
 worker was lost counts until its lease expires.
 
-Invariants
+Invariant
   - of several processes that lease at once, one counts and leases while the others wait
-  - without a limit, none of this runs
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from segue.kernel.transactions.guards.model_room import ModelRoom, room
 from segue.kernel.transactions.lane import Pool
-from segue.kernel.transactions.lease import HeldLane, LeaseTerms, lease
+from segue.kernel.transactions.lease import Leased, LeaseTerms, lease
 from segue.kernel.transactions.result import Result
 from segue.model.settings import Settings
-from segue.record import record
 from segue.store import queries
 from segue.store.database import Rows, Transaction
-
-
-@record
-class LimitedLease:
-    """What was leased within the limits, and what is left to do."""
-
-    held: Sequence[HeldLane] = ()
-    limit_reached: bool = False
-    """All processes together run as many turns as they may. Nothing was leased."""
-    model_full: bool = False
-    """A model has no room for another turn."""
-    again: bool = False
-    """Further lanes may be ready, of this account or of another one."""
-    account: str | None = None
-    """Whose lanes were leased, or would have been if their models had room."""
 
 
 def lease_within_limits(
@@ -45,15 +28,14 @@ def lease_within_limits(
     now: int,
     since: int,
     allow_suspect: bool,
-) -> Transaction[Result[LimitedLease]]:
+) -> Transaction[Result[Leased]]:
     """`lease`, for at most as many lanes as there is room for."""
-    if settings.limits_turns:
-        yield queries.sessions.lock_leasing, {}
+    yield queries.sessions.lock_leasing, {}
     if most := settings.max_running_turns:
         counted = yield queries.sessions.count_leased, {"most": most}
         limit = min(limit, room(most, counted[0]["leased"], for_users=pool is Pool.SCHEDULE))
     if limit == 0:
-        return Result(value=LimitedLease(limit_reached=True))
+        return Result(value=Leased(limit_reached=True))
     running: Rows = ()
     if settings.max_running_turns_by_model:
         running = yield queries.turns.running_by_model, {}
@@ -69,11 +51,10 @@ def lease_within_limits(
         allow_suspect=allow_suspect,
         models=models,
     )
-    value = LimitedLease(
-        held=leased.value,
-        model_full=models.full,
-        again=models.put_some_off or woken is not None,
-        account=models.account,
-    )
+    again = models.put_some_off or woken is not None
     ready = [moment for moment in (leased.ready_at, woken) if moment is not None]
-    return Result(value=value, events=leased.events, wake=leased.wake, ready_at=min(ready, default=None))
+    return replace(
+        leased,
+        value=replace(leased.value, model_full=models.full, again=again),
+        ready_at=min(ready, default=None),
+    )

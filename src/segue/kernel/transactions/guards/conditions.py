@@ -82,12 +82,9 @@ def _moment(at: int | None) -> datetime | None:
 
 
 def why_unwanted(session: Session, turn: Turn, now: int) -> Transaction[tuple[Job, str] | None]:
-    """The job of a turn that starts now, and why its conditions no longer hold; None: they hold.
-
-    Only the first attempt of a turn with conditions is checked: one that had begun is not taken back.
-    """
-    if turn.brief is None or not turn.brief.guarded or turn.attempt > 1 or turn.source is None:
-        return None
+    """The job of a guarded turn that starts now, and why its conditions no longer hold; None: they hold."""
+    assert turn.source is not None  # a guarded turn has both
+    assert turn.brief is not None
     found = yield queries.jobs.by_id, {"id": turn.source.job_id}
     job = rows.job(found[0]) if found else None
     if job is None or not job.policy.when:
@@ -106,7 +103,8 @@ def withdraw(
     """
     withdrawn: Params = {"id": turn.id, "fence": session.fence, "reason": reason, "now": now}
     yield queries.turns.withdraw_started, withdrawn
-    yield from budgets.release(replace(turn, attempt=0))  # it has used nothing
+    if turn.reserved is not None:
+        yield from budgets.release(replace(turn, attempt=0), turn.reserved)  # it has used nothing
     waiting = yield queries.turns.waiting_in, {"session_id": session.id}
     update = queue_update(session, waiting, now, chat_id=turn.chat_id)
     events = yield from session_log.append_turn_events([replace(update, seq=session.last_seq)])

@@ -4,13 +4,12 @@ A lane whose first turn waits is not ready, so that it holds up no other lane. I
 place when its model has room, or after a pause: a process that knows no limits may come by.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from segue.kernel.transactions.lane import Pool
 from segue.model.prompts import Mode
 from segue.model.records import Session, Turn
 from segue.model.settings import Settings
-from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Row, Transaction
 
@@ -22,14 +21,6 @@ def room(most: int, running: int, *, for_users: bool) -> int:
     """How many turns may start. With `for_users`, a quarter of the limit stays free, at least one turn."""
     reserved = max(1, most // 4) if for_users and most > 1 else 0
     return max(0, most - reserved - running)
-
-
-@record
-class ModelWait:
-    """A turn that has to wait for its model."""
-
-    turn_id: str
-    row: Params
 
 
 class ModelRoom:
@@ -50,8 +41,6 @@ class ModelRoom:
             for model, most in settings.model_limits.items()
         }
         """How many turns may start with each limited model."""
-        self.account: str | None = None
-        """Of the lanes whose turns were to start."""
         self.put_some_off = False
 
     @property
@@ -59,19 +48,19 @@ class ModelRoom:
         """Whether a model has no room: turns may wait for it."""
         return 0 in self.free.values()
 
-    def put_off(self, sessions: Sequence[Session], turns: dict[str, Turn]) -> Mapping[str, ModelWait]:
-        """Take room for the turns, by session. Removes and returns those whose model has none."""
-        self.account = sessions[-1].owner.account
-        waits: dict[str, ModelWait] = {}
-        if not self.free:
-            return waits
-        accounts = {session.id: session.owner.account for session in sessions}
+    def put_off(
+        self, sessions: Sequence[Session], turns: dict[str, Turn]
+    ) -> list[tuple[Session, Turn, Params]]:
+        """Take room for the turns, by session. Removes those whose model has none, and returns each with its
+        lane's session and the row that says what it waits for."""
+        waits: list[tuple[Session, Turn, Params]] = []
+        by_id = {session.id: session for session in sessions}
         for turn in sorted(turns.values(), key=lambda turn: (turn.not_before, turn.id)):
             asked = self._models(turn) & self.free.keys()
             full = [model for model in asked if self.free[model] == 0]
             if full:
-                del turns[turn.session_id]
-                waits[turn.session_id] = ModelWait(turn_id=turn.id, row=self._row(turn, full[0], accounts))
+                session = by_id[turn.session_id]
+                waits.append((session, turns.pop(session.id), self._row(turn, full[0], session)))
                 continue
             for model in asked:
                 self.free[model] -= 1
@@ -105,11 +94,11 @@ class ModelRoom:
         brief = turn.brief
         return self._settings.asked_models(brief.model if brief else None, brief.look if brief else None)
 
-    def _row(self, turn: Turn, model: str | None, accounts: Mapping[str, str]) -> Params:
+    def _row(self, turn: Turn, model: str | None, session: Session) -> Params:
         return {
             "session_id": turn.session_id,
             "model": model or "",
             "user_waits": int(self._pool),
-            "account": accounts[turn.session_id],
+            "account": session.owner.account,
             "since": turn.not_before,
         }
