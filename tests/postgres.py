@@ -18,12 +18,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -222,8 +223,17 @@ def in_database(url: str, name: str) -> str:
     return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
-async def create_database(server_url: str, name: str) -> None:
-    await _execute(server_url, f'CREATE DATABASE "{name}"')
+class NewDatabase(Protocol):
+    """The fixture `new_database`."""
+
+    def __call__(self, *, copy_of: str | None = None) -> str:
+        """The URL of a new database: an empty one, or a copy of the one with that URL."""
+        ...
+
+
+async def create_database(server_url: str, name: str, *, template: str = "template1") -> None:
+    """`template`: the name of the database that it begins as a copy of, which must have no clients."""
+    await _execute(server_url, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
 
 
 async def drop_database(server_url: str, name: str) -> None:
@@ -235,13 +245,58 @@ async def empty_database(url: str) -> None:
     await _execute(url, f"{_ALONE}; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
 
-async def empty_tables(connection: "asyncpg.Connection[Any]", objects: int) -> bool:
+@dataclass
+class _Prepared:
+    """A database with our schema, and how it looked when it was made."""
+
+    url: str
+    objects: int
+    connection: "asyncpg.Connection[Any]"
+    """Kept: a new one for each test would take five times as long as to delete its rows."""
+
+    @classmethod
+    async def make(cls, url: str) -> "_Prepared":
+        # Not above: the bench starts servers for older versions of Segue, too.
+        from segue.store.open import open_database
+
+        await empty_database(url)
+        await (await open_database(url)).close()
+        connection = await asyncpg.connect(url)
+        return cls(url, await objects_of(connection), connection)
+
+
+@contextmanager
+def prepared_database(
+    url: str, spared: Callable[[], list[int]] = list, end_them: Callable[[], None] = lambda: None
+) -> Iterator[Callable[[], str]]:
+    """Call what it yields before each test: the URL of a database with our schema, no rows and no clients.
+    To give each test a schema of its own would cost more than most tests do.
+
+    `spared` are the processes of clients that may stay; `end_them` is called if the schema is made again.
+    """
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        prepared = runner.run(_Prepared.make(url))
+
+        def ready() -> str:
+            nonlocal prepared
+            if not runner.run(_empty_tables(prepared.connection, prepared.objects, spared())):
+                prepared.connection.terminate()
+                end_them()
+                prepared = runner.run(_Prepared.make(url))
+            return url
+
+        yield ready
+        prepared.connection.terminate()
+
+
+async def _empty_tables(connection: "asyncpg.Connection[Any]", objects: int, spared: list[int]) -> bool:
     """Delete all rows and keep the schema. False, and nothing is done, if its objects have changed, or if the
     last test has ended this connection with all others."""
     try:
         if await objects_of(connection) != objects:
             return False
-        await connection.execute(f"{_ALONE}; {_NO_ROWS}")
+        others = f"AND pid <> ALL (CAST('{{{','.join(map(str, spared))}}}' AS INTEGER[]))"
+        await connection.execute(f"{_ALONE} {others}; {_NO_ROWS}")
     except (asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.InterfaceError, OSError):
         return False
     return True

@@ -3,7 +3,6 @@
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def clock() -> ManualClock:
 
 @pytest_asyncio.fixture
 async def open_harness(
-    provider: ScriptedProvider, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    provider: ScriptedProvider, migrated_sqlite_url: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Callable[..., Any]]:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-our-own-secret")
@@ -57,7 +56,7 @@ async def open_harness(
             )
             await stack.enter_async_context(agent)
             kernel = Kernel(
-                f"sqlite:///{tmp_path}/segue.db",
+                migrated_sqlite_url,
                 agent=agent,
                 clock=clock,
                 settings=Settings(timezone="Europe/Berlin"),

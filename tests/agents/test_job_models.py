@@ -46,14 +46,16 @@ async def provider(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedPro
 
 
 @pytest_asyncio.fixture
-async def kernel(provider: ScriptedProvider, tmp_path: Path, clock: ManualClock) -> AsyncIterator[Kernel]:
+async def kernel(
+    provider: ScriptedProvider, migrated_sqlite_url: str, tmp_path: Path, clock: ManualClock
+) -> AsyncIterator[Kernel]:
     configuration = Configuration.load(env={"HOME": str(tmp_path)}, model=MODELS["usual"], models=MODELS)
     async with AsyncExitStack() as stack:
         agent = make_agent(configuration)
         assert isinstance(agent, ModelAgent)
         await stack.enter_async_context(agent)
         settings = configuration.kernel_settings()
-        opened = Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings)
+        opened = Kernel(migrated_sqlite_url, agent=agent, clock=clock, settings=settings)
         yield await stack.enter_async_context(opened)
         assert not await opened.audit()
 

@@ -226,7 +226,7 @@ async def test_a_message_added_before_a_crash_follows_the_prompt(open_harness: O
     leased = await harness.kernel.store.commit(
         lease.lease, terms, pool=lane.Pool.USER, after="", limit=1, now=now
     )
-    (lost,) = leased.value
+    (lost,) = leased.value.held
     await harness.kernel.receive(CHAT, "And hurry.", when_busy="inject")
     await harness.kernel.store.commit(lease.join, lost, now)
     harness.clock.advance(minutes=1)

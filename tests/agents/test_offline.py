@@ -17,12 +17,12 @@ CHAT = "web:1"
 
 
 @pytest_asyncio.fixture
-async def kernel(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
+async def kernel(migrated_sqlite_url: str, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([*file_tools(tmp_path), fetch_tool()])
     agent = OfflineAgent(tools)
     settings = Settings(timezone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
+    async with Kernel(migrated_sqlite_url, agent=agent, clock=clock, settings=settings) as opened:
         yield opened
         assert not await opened.audit()
 

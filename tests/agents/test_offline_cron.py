@@ -23,10 +23,10 @@ Asking = Callable[[str], Awaitable[str]]
 
 
 @pytest_asyncio.fixture
-async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
+async def kernel(migrated_sqlite_url: str, clock: ManualClock) -> AsyncIterator[Kernel]:
     agent = OfflineAgent(Registry([cron_tool(), *recall_tools()]))
     settings = Settings(timezone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as opened:
+    async with Kernel(migrated_sqlite_url, agent=agent, clock=clock, settings=settings) as opened:
         yield opened
         assert not await opened.audit()
 

@@ -22,9 +22,9 @@ Asking = Callable[[str], Awaitable[str]]
 
 
 @pytest_asyncio.fixture
-async def kernel(clock: ManualClock) -> AsyncIterator[Kernel]:
+async def kernel(migrated_sqlite_url: str, clock: ManualClock) -> AsyncIterator[Kernel]:
     agent = OfflineAgent(registry_of(Configuration.load(env={"HOME": "/nonexistent"})))
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock) as opened:
+    async with Kernel(migrated_sqlite_url, agent=agent, clock=clock) as opened:
         yield opened
         assert not await opened.audit()
 

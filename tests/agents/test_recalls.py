@@ -66,12 +66,12 @@ async def test_a_recall_that_reaches_the_most_steps_has_fired(open_harness: Open
 
 
 @pytest_asyncio.fixture
-async def offline(clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
+async def offline(migrated_sqlite_url: str, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Kernel]:
     (tmp_path / "notes.md").write_text("Water the plants.\n")
     tools = Registry([cron_tool(), *recall_tools(), *file_tools(tmp_path)])
     agent = OfflineAgent(tools)
     settings = Settings(timezone="Europe/Berlin")
-    async with Kernel("sqlite://:memory:", agent=agent, clock=clock, settings=settings) as kernel:
+    async with Kernel(migrated_sqlite_url, agent=agent, clock=clock, settings=settings) as kernel:
         yield kernel
         assert not await kernel.audit()
 

@@ -1,7 +1,7 @@
 """Fixtures: the `segue` command, a double of a model provider, and an agent that waits at a gate."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,12 @@ def segue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Segue]:
     handlers, level = root.handlers[:], root.level
     yield Segue(tmp_path)
     root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture
+def ready(segue: Segue, new_sqlite: Callable[[str], str]) -> None:
+    """The database is there: to make one takes longer than most commands."""
+    new_sqlite("data/segue.db")
 
 
 @pytest_asyncio.fixture

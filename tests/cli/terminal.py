@@ -1,11 +1,9 @@
 """Runs `segue` in a pseudo-terminal: a test types keys and reads the output."""
 
 import asyncio
-import fcntl
 import os
 import pty
 import re
-import termios
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
@@ -13,6 +11,7 @@ import psutil  # type: ignore[import-untyped]
 
 from tests.cli.process import Segue
 from tests.eventually import eventually
+from tests.forks import Forked
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 _TIMEOUT_SECONDS = 60
@@ -20,7 +19,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class Terminal:
-    def __init__(self, master: int, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, master: int, process: Forked | asyncio.subprocess.Process) -> None:
         self._master = master
         self._process = process
         self._changed = asyncio.Event()
@@ -79,17 +78,7 @@ def chatting(segue: Segue, *arguments: str) -> AbstractAsyncContextManager[Termi
 @asynccontextmanager
 async def at_terminal(segue: Segue, *arguments: str) -> AsyncIterator[Terminal]:
     master, slave = pty.openpty()
-    process = await asyncio.create_subprocess_exec(
-        *segue.command(*arguments),
-        cwd=segue.folder,
-        env={**segue.environment(), "TERM": "xterm"},
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        start_new_session=True,
-        # Makes it the controlling terminal: only then Ctrl-C sends a signal.
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
+    process = await segue.start(*arguments, streams=(slave, slave, slave), in_terminal=True, TERM="xterm")
     os.close(slave)
     try:
         yield Terminal(master, process)

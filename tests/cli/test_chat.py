@@ -16,6 +16,8 @@ from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal, chatting
 from tests.eventually import eventually
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 
 async def wait_for_prompt(terminal: Terminal) -> None:
     await terminal.see("Ctrl-D leaves.")
@@ -27,6 +29,7 @@ async def _no_agent(turn: object) -> str:
 
 
 async def test_an_answer_is_shown_as_it_streams(segue: Segue, provider: ScriptedProvider) -> None:
+    segue.forked = False
     gate = asyncio.Event()
     provider.script(says("It is", Waits(gate), " raining."))
     async with chatting(segue) as terminal:

@@ -2,9 +2,13 @@
 
 import json
 
+import pytest
+
 from segue.testing.scripted_provider import ScriptedProvider, says
 from tests.cli.process import Segue
 from tests.cli.terminal import CTRL_D, chatting
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 KEY = "terminal:default"
 

@@ -20,6 +20,8 @@ from segue.times.clock import to_moment
 from tests.cli.process import Segue, Serving
 from tests.flows.story import until
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 CHAT = "websocket:ada"
 ADD = json.dumps(
     {"action": "add", "name": "report", "message": "What changed since the last time?", "every_seconds": 3600}

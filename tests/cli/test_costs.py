@@ -2,9 +2,13 @@
 
 import json
 
+import pytest
+
 from segue import Ask, Every, Kernel, Usage
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.cli.process import Segue
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 _USED = {
     "requests": {"fast": 2},

@@ -1,5 +1,6 @@
 """A data folder that cannot be used: every command reports it in a sentence."""
 
+import ctypes
 import os
 import sys
 from pathlib import Path
@@ -29,21 +30,21 @@ COMMANDS = (
 STAYING = ("serve", "worker", "chat")
 """They need their own process, because they handle signals."""
 
-_WITHOUT_RIGHTS_OF_ROOT = """
-import ctypes, os, sys
-DROP, DAC_OVERRIDE, DAC_READ_SEARCH = 24, 1, 2
-if not os.getuid():
+_CAPABILITIES = 0x20080522
+"""The version of the structures that Linux reads."""
+_DAC_OVERRIDE, _DAC_READ_SEARCH = 1, 2
+
+
+def give_up_rights_of_root() -> None:
+    """Let file permissions apply to this process, as they do for any other user."""
+    if os.getuid():
+        return
     system = ctypes.CDLL(None)
-    assert not any(system.prctl(DROP, right, 0, 0, 0) for right in (DAC_OVERRIDE, DAC_READ_SEARCH))
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-"""
-
-
-class WithoutRootRights(Segue):
-    """Runs as this user without the rights of root, so that file permissions apply."""
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-c", _WITHOUT_RIGHTS_OF_ROOT, "-m", self.module, *arguments]
+    header, sets = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
+    assert system.capget(header, sets) == 0
+    for effective_or_permitted in (0, 1):
+        sets[effective_or_permitted] &= ~(1 << _DAC_OVERRIDE | 1 << _DAC_READ_SEARCH)
+    assert system.capset(header, sets) == 0
 
 
 def check_refused(ended: Ended, words: str) -> None:
@@ -80,7 +81,7 @@ async def test_an_unreadable_folder_is_refused(
     tmp_path: Path, closed: Path, command: tuple[str, ...]
 ) -> None:
     (tmp_path / "jobs.json").write_text('{"jobs": []}')
-    segue = WithoutRootRights(tmp_path, {"SEGUE_DATA": str(closed)})
+    segue = Segue(tmp_path, {"SEGUE_DATA": str(closed)}, before=give_up_rights_of_root)
     check_refused(
         await segue.process(*command), "(permission denied); let this user read and write its folder"
     )
@@ -88,7 +89,7 @@ async def test_an_unreadable_folder_is_refused(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="root gives up its rights as Linux has it")
 async def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
-    segue = WithoutRootRights(tmp_path)
+    segue = Segue(tmp_path, before=give_up_rights_of_root)
     segue.data.mkdir(mode=0o555)
     for command in (("serve", "--port", "0"), ("doctor",)):
         ended = await segue.process(*command)
@@ -98,6 +99,6 @@ async def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="only root can start a process there")
 async def test_an_unreadable_working_folder_has_no_settings(tmp_path: Path, closed: Path) -> None:
     data = str(tmp_path / "data")
-    segue = WithoutRootRights(closed, {"HOME": str(tmp_path), "SEGUE_DATA": data})
+    segue = Segue(closed, {"HOME": str(tmp_path), "SEGUE_DATA": data}, before=give_up_rights_of_root)
     migrated = await segue.process("db", "migrate")
     assert migrated.code == 0, migrated.err

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.process import Segue
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 WINTER = """BEGIN:VCALENDAR
 BEGIN:VEVENT
 DTSTART;VALUE=DATE:20901221

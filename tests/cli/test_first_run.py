@@ -12,6 +12,7 @@ from tests.cli.terminal import CTRL_C, at_terminal
 
 
 async def test_a_terminal_shows_the_address_in_a_frame_and_a_quiet_log(segue: Segue) -> None:
+    segue.forked = False
     async with at_terminal(segue, "serve", "--port", "0") as terminal:
         shown = await terminal.see(f"Data: {segue.data}\n")
         rule, line, end = [text for text in shown.splitlines() if text][:3]

@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from segue import Kernel, OpenTurn
 from segue.model.transcript import Message
 from tests.cli.process import Segue
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 
 def node(parent: str, role: str, at: float | None, *parts: object, kind: str = "text") -> dict[str, Any]:

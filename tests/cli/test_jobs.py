@@ -7,6 +7,8 @@ import pytest
 from segue import Ask, Every, Kernel, OpenTurn
 from tests.cli.process import Segue
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 WEEKDAYS = ("--schedule", "every weekday at 9")
 
 

@@ -3,7 +3,11 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.cli.process import Segue
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 
 async def run_json(segue: Segue, *command: str) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from segue import Arrival, Kernel, Rejected
 from segue.model.channel import Door
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
 from tests.cli.process import Segue
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 KEY = "websocket:1"
 

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.cli.process import Segue
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 KEY = "websocket:missing"
 

@@ -8,6 +8,8 @@ from segue import Kernel, Owner
 from tests.cli.process import Segue
 from tests.cli.terminal import at_terminal
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 KEY = "websocket:2506c0031b83d7e64a58b0ee"
 WEEKDAYS = ("--schedule", "every weekday at 9")
 

@@ -5,7 +5,7 @@ line. The phrases do not depend on the hour at which the test runs.
 """
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from segue.times.clock import to_moment
 from tests.cli.process import Segue
 from tests.server.conftest import reach, running
 
+New = Callable[[str], str]
 ZONE = "Europe/Berlin"
 REQUESTS = {
     "en": "remind me {} to stretch",
@@ -77,10 +78,10 @@ async def tool_user(turn: OpenTurn) -> str:
 
 
 @pytest_asyncio.fixture
-async def http() -> AsyncIterator[httpx2.AsyncClient]:
+async def http(new_sqlite: New) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server in this process."""
     async with (
-        Kernel("sqlite://:memory:", agent=tool_user, settings=Settings(timezone=ZONE)) as kernel,
+        Kernel(new_sqlite("server.db"), agent=tool_user, settings=Settings(timezone=ZONE)) as kernel,
         running(kernel) as app,
         reach(app) as client,
     ):
@@ -103,9 +104,9 @@ async def by_command(segue: Segue, phrase: str) -> datetime | None:
     return first(json.loads(made.out)["next_runs"]) if made.code == 0 else None
 
 
-async def by_chat(agent: Any, text: str) -> datetime | None:
+async def by_chat(database: str, agent: Any, text: str) -> datetime | None:
     """The next time of the job that the agent made, if it made one."""
-    async with Kernel("sqlite://:memory:", agent=agent, settings=Settings(timezone=ZONE)) as kernel:
+    async with Kernel(database, agent=agent, settings=Settings(timezone=ZONE)) as kernel:
         await kernel.receive("web:1", text)
         await quiet(kernel)
         jobs = await kernel.jobs.list("web:1", kind=JobKind.CRON)
@@ -118,7 +119,7 @@ def test_there_are_forty_phrases() -> None:
 
 @pytest.mark.parametrize(("verdict", "language", "phrase"), PHRASES)
 async def test_a_phrase_is_the_same_everywhere(
-    http: httpx2.AsyncClient, segue: Segue, verdict: str, language: str, phrase: str
+    http: httpx2.AsyncClient, segue: Segue, new_sqlite: New, verdict: str, language: str, phrase: str
 ) -> None:
     found = (await http.get("/when", params={"text": phrase})).json()
     assert found["verdict"] == verdict
@@ -126,13 +127,14 @@ async def test_a_phrase_is_the_same_everywhere(
     expected = first(found["when"]["next"]) if verdict == "read" else None
     repeats = verdict == "read" and found["when"]["repeats"]
 
+    new_sqlite("data/segue.db")  # of the command
     answers = {
         "the API": await by_api(http, phrase),
         "the command line": await by_command(segue, phrase),
         "the offline model": await by_chat(
-            OfflineAgent(Registry([cron_tool()])), REQUESTS[language].format(phrase)
+            new_sqlite("offline.db"), OfflineAgent(Registry([cron_tool()])), REQUESTS[language].format(phrase)
         ),
     }
     if not repeats:  # the tool has other fields for what repeats
-        answers["the cron tool"] = await by_chat(tool_user, phrase)
+        answers["the cron tool"] = await by_chat(new_sqlite("tool.db"), tool_user, phrase)
     assert answers == dict.fromkeys(answers, expected)

@@ -11,6 +11,8 @@ from segue.model.policy import Busy
 from tests.cli.gate import Gate
 from tests.cli.process import Segue
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 CHECK = "Read build.log with read_file and report errors."
 
 

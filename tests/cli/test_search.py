@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.cli.process import Segue
+
+pytestmark = pytest.mark.usefixtures("ready")
 
 
 async def test_messages_are_found_by_their_words(segue: Segue) -> None:

@@ -51,6 +51,7 @@ async def _no_agent(turn: object) -> str:
 
 
 async def test_it_serves_the_offline_model_until_a_stop_signal(segue: Segue) -> None:
+    segue.forked = False
     async with segue.serving() as server:
         answer = await server.client.post("/sessions/web:1/turns?wait=30", json={"content": "hello"})
         assert "offline" in answer.json()["reply"]
@@ -158,6 +159,7 @@ async def test_a_command_reaches_a_turn_of_the_running_server(segue: Segue, gate
 
 
 async def test_a_taken_port_is_reported_in_a_sentence(segue: Segue) -> None:
+    segue.forked = False
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = await segue.process("serve", "--port", str(port))

@@ -9,6 +9,8 @@ from segue import Ask, At, Cron, Kernel, OpenTurn, Owner
 from segue.testing import ManualClock, quiet
 from tests.cli.process import Segue
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 
 async def answer(turn: OpenTurn) -> str:
     return f"You said {turn.text!r}."

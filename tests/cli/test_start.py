@@ -36,6 +36,7 @@ run()
 
 
 async def test_help_names_every_command(segue: Segue) -> None:
+    segue.forked = False
     ended = await segue.process("--help")
     assert ended.code == 0
     for command in ("serve", "worker", "chat", "sessions", "runs", "doctor", "db"):
@@ -63,7 +64,7 @@ async def test_help_loads_nothing_heavy(segue: Segue, words: list[str]) -> None:
     ids=" ".join,
 )
 async def test_a_short_command_loads_nothing_heavy(segue: Segue, words: list[str]) -> None:
-    assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
+    assert (await segue("sessions", "add-message", "web:1", "Hello")).code == 0
     loaded = await modules_of(segue, words, whole=True)
     assert not HEAVY & {name.partition(".")[0] for name in loaded}
     assert not {
@@ -72,7 +73,7 @@ async def test_a_short_command_loads_nothing_heavy(segue: Segue, words: list[str
 
 
 async def test_a_command_loads_no_other_command(segue: Segue) -> None:
-    assert (await segue.process("db", "migrate")).code == 0
+    assert (await segue("db", "migrate")).code == 0
     commands = {
         name.rpartition(".")[2]
         for name in await modules_of(segue, ["jobs", "list"], whole=True)
@@ -105,7 +106,7 @@ async def modules_of(segue: Segue, words: list[str], *, whole: bool = False) -> 
 )
 async def test_json_output_needs_no_web_server(segue: Segue, words: list[str]) -> None:
     """The JSON is that of the API, but neither the server nor the model's libraries are imported."""
-    assert (await segue.process("sessions", "add-message", "web:1", "Hello")).code == 0
+    assert (await segue("sessions", "add-message", "web:1", "Hello")).code == 0
     assert not WEB & await modules_of(segue, words)
 
 
@@ -130,6 +131,7 @@ async def test_a_missing_extra_is_named(segue: Segue, missing: str, words: list[
 
 
 async def test_the_version_is_printed(segue: Segue) -> None:
+    segue.forked = False
     assert (await segue.process("--version")).out == "segue 0.1.0\n"
 
 

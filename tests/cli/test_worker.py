@@ -31,6 +31,7 @@ async def test_two_workers_share_the_turns_and_stop_gracefully(segue: Segue, pos
 
 
 async def test_a_worker_answers_health_and_metrics_at_its_own_port(segue: Segue) -> None:
+    segue.forked = False
     async with segue.running("worker", "--metrics-port", "0") as worker:
         await worker.logged("worker started")
         address = re.search(r"http://127\.0\.0\.1:\d+", worker.log)

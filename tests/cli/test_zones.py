@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.process import Segue
 
+pytestmark = pytest.mark.usefixtures("ready")
+
 NINE = "2030-01-02 09:00"
 UNKNOWN = "CET-1CEST"
 """A POSIX zone has no name, so the terminal's zone is not known."""

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,14 +41,9 @@ def agent() -> ScriptedAgent:
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/segue.db"
-
-
-@pytest.fixture
 def url(request: pytest.FixtureRequest) -> str:
     """SQLite, or each database if the test asks for `database_url` too."""
-    name = "database_url" if "database_url" in request.fixturenames else "sqlite_url"
+    name = "database_url" if "database_url" in request.fixturenames else "migrated_sqlite_url"
     return str(request.getfixturevalue(name))
 
 

@@ -90,9 +90,9 @@ async def node(folder: Path, url: str, *arguments: str) -> AsyncIterator[Node]:
 
 
 async def test_it_sends_follows_and_misses_nothing_when_the_server_is_killed(
-    installed: Path, tmp_path: Path
+    installed: Path, migrated_sqlite_url: str
 ) -> None:
-    database = f"sqlite:///{tmp_path}/segue.db"
+    database = migrated_sqlite_url
     with served(database) as server:
         async with node(installed, server.http) as script:
             script.tell("ask 5 0")
@@ -117,8 +117,10 @@ async def test_it_sends_follows_and_misses_nothing_when_the_server_is_killed(
     assert script.numbers == list(range(1, len(script.numbers) + 1))
 
 
-async def test_it_finds_messages_and_exports_the_conversation(installed: Path, tmp_path: Path) -> None:
-    with served(f"sqlite:///{tmp_path}/segue.db") as server:
+async def test_it_finds_messages_and_exports_the_conversation(
+    installed: Path, migrated_sqlite_url: str
+) -> None:
+    with served(migrated_sqlite_url) as server:
         async with node(installed, server.http) as script:
             script.tell("ask 5 0")
             await script.until(lambda line: "answer" in line)
@@ -137,9 +139,9 @@ async def test_it_finds_messages_and_exports_the_conversation(installed: Path, t
 
 
 async def test_it_sets_shows_and_raises_a_budget_and_marks_messages_as_read(
-    installed: Path, tmp_path: Path
+    installed: Path, migrated_sqlite_url: str
 ) -> None:
-    with served(f"sqlite:///{tmp_path}/segue.db") as server:
+    with served(migrated_sqlite_url) as server:
         async with node(installed, server.http) as script:
             script.tell("ask 5 0")
             await script.until(lambda line: "answer" in line)
@@ -149,9 +151,11 @@ async def test_it_sets_shows_and_raises_a_budget_and_marks_messages_as_read(
     assert (line["raised"], line["left"], line["unread"]) == (6, 6, 0)
 
 
-async def test_it_tells_the_code_of_a_refusal_and_uses_a_key(installed: Path, tmp_path: Path) -> None:
+async def test_it_tells_the_code_of_a_refusal_and_uses_a_key(
+    installed: Path, migrated_sqlite_url: str
+) -> None:
     keys = json.dumps([{"key": "the-long-key-of-ada", "account": "one", "user": "ada"}])
-    with served(f"sqlite:///{tmp_path}/segue.db", "--keys", keys) as server:
+    with served(migrated_sqlite_url, "--keys", keys) as server:
         async with node(installed, server.http, "the-long-key-of-ada") as script:
             script.tell("refused")
             line = await script.until(lambda line: "code" in line)

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import cast
 
-from segue.kernel.transactions.guards.cluster_limit import LimitedLease
-from segue.kernel.transactions.lease import HeldLane
+from segue.kernel.transactions.lease import HeldLane, Leased
 from segue.kernel.transactions.result import Result
 from segue.store.database import Begin, Database, Params, Rows, T, Transaction
 from segue.store.queries import Query
@@ -119,7 +118,7 @@ class KillSwitch(ForwardingDatabase):
 
 def _claimed(queries: Mapping[str, object], result: object) -> Sequence[HeldLane]:
     """The lanes that were leased, each with the turn that started."""
-    return cast("Result[LimitedLease]", result).value.held if "sessions.lease" in queries else ()
+    return cast("Result[Leased]", result).value.held if "sessions.lease" in queries else ()
 
 
 def _ends(queries: Mapping[str, object]) -> bool:

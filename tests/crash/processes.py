@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -15,15 +15,45 @@ from segue.model.records import Run, Turn
 from segue.model.settings import Settings
 from tests.crash.journal import Did, Journal
 from tests.crash.kill_switch import Point
-from tests.crash.worker import open_kernel
+from tests.crash.worker import open_kernel, run_forked
 from tests.eventually import eventually
+from tests.forks import FORKS
 from tests.machines import Machine
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
 
 
+class Forked:
+    """A forked process, with the methods that a worker needs of a started one."""
+
+    stderr = None
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._process = FORKS.Process(target=run_forked, args=(arguments,))
+        self._process.start()
+        assert self._process.pid is not None  # it was started
+        self.pid = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self) -> None:
+        self._process.join()
+
+
 class Worker:
-    def __init__(self, process: subprocess.Popen[bytes], journal: Journal) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | Forked, journal: Journal) -> None:
         self._process = process
         self._journal = journal
         self.pid = process.pid
@@ -34,7 +64,8 @@ class Worker:
     async def death(self) -> int:
         """Its exit code; negative when it was killed."""
         await eventually(self.has_ended, f"worker {self.pid} ends")
-        code: int = self._process.returncode
+        code = self._process.returncode
+        assert code is not None  # it has ended
         return code
 
     async def kill(self) -> None:
@@ -91,12 +122,10 @@ class Processes:
         machine: Machine | None = None,
         env: Mapping[str, str] = MappingProxyType({}),
     ) -> Worker:
-        """Start a process. With `listen`, what it complains about can be read when it has ended. `source`: a
-        checkout of another version, whose worker is started. `machine`: where it runs. `env`: what
-        its environment has besides that of the test."""
-        command = machine.prefix if machine else []
-        command += [sys.executable, "-m", "tests.crash.worker", self.url]
-        command += ["--parent", str(os.getpid()), "--journal", str(self.journal.path)]
+        """Start a process: a forked one, unless one of the last four is given. With `listen`, what it
+        complains about can be read when it has ended. `source`: a checkout of another version, whose worker
+        is started. `machine`: where it runs. `env`: what its environment has besides that of the test."""
+        command = [self.url, "--journal", str(self.journal.path)]
         command += ["--lease", str(self.lease), "--runners", str(runners)]
         command += ["--user-runners", str(user_runners)]
         command += ["--max-running-turns", str(max_running_turns)] if max_running_turns else []
@@ -106,11 +135,21 @@ class Processes:
         command += ["--point", point] if point else []
         command += ["--open", str(opens)] if opens else []
         command += ["--go", str(go)] if go else []
-        heard = subprocess.PIPE if listen else subprocess.DEVNULL
-        inherited = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source / "src")}
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stderr=heard, cwd=source, env={**inherited, **env}
-        )
+        process: subprocess.Popen[bytes] | Forked
+        if listen or source or machine or env:
+            inherited = os.environ if source is None else {**os.environ, "PYTHONPATH": str(source / "src")}
+            process = subprocess.Popen(
+                [
+                    *(machine.prefix if machine else ()),
+                    *(sys.executable, "-m", "tests.crash.worker", *command, "--parent", str(os.getpid())),
+                ],
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE if listen else subprocess.DEVNULL,
+                cwd=source,
+                env={**inherited, **env},
+            )
+        else:
+            process = Forked(command)
         worker = Worker(process, self.journal)
         self._workers.append(worker)
         return worker

@@ -52,12 +52,12 @@ async def is_deleted(kernel: Kernel, job: Job) -> bool:
 @pytest.mark.serial
 @pytest.mark.parametrize("scope", ["session", "account"])
 async def test_kills_start_no_run_beyond_the_budget(
-    postgres_url: str, tmp_path: Path, figure: Record, scope: str
+    migrated_postgres_url: str, tmp_path: Path, figure: Record, scope: str
 ) -> None:
     rng = random.Random(5)
     of_account = K if scope == "account" else 0
     async with (
-        processes(postgres_url, tmp_path, lease=LEASE) as doomed,
+        processes(migrated_postgres_url, tmp_path, lease=LEASE) as doomed,
         doomed.successor("door") as kernel,
     ):
         policy = Policy(overlap="buffer_all", crash="rerun")  # type: ignore[arg-type]

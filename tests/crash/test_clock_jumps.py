@@ -36,13 +36,16 @@ def _library() -> Path:
 
 @pytest.mark.serial
 async def test_a_clock_that_jumps_fires_nothing_early_or_twice(
-    postgres_url: str, tmp_path: Path, figure: Record
+    migrated_postgres_url: str, tmp_path: Path, figure: Record
 ) -> None:
     clock = tmp_path / "clock"
     clock.write_text("+0")
     faked = {"LD_PRELOAD": str(_library()), "FAKETIME_TIMESTAMP_FILE": str(clock)}
     faked |= {"FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    async with processes(postgres_url, tmp_path, lease=15.0) as several, several.successor("door") as kernel:
+    async with (
+        processes(migrated_postgres_url, tmp_path, lease=15.0) as several,
+        several.successor("door") as kernel,
+    ):
         workers = [several.start(runners=3), several.start(runners=3), several.start(runners=3, env=faked)]
         await several.ready(*workers)
         jobs = [(await kernel.schedule(f"web:{n}", Every(1), Ask("work 20"))).id for n in range(JOBS)]

@@ -16,14 +16,14 @@ MESSAGES = 200 if LONG else 8
 
 @pytest.mark.serial
 async def test_without_notifications_work_starts_at_the_next_poll(
-    postgres_url: str, tmp_path: Path, figure: Record
+    migrated_postgres_url: str, tmp_path: Path, figure: Record
 ) -> None:
     waited: list[float] = []
     (tmp_path / "network").mkdir()
     async with (
-        Network(postgres_url, tmp_path / "network", drops_notifications=True) as network,
+        Network(migrated_postgres_url, tmp_path / "network", drops_notifications=True) as network,
         processes(network.url, tmp_path, lease=15.0) as several,
-        several.successor("door", url=postgres_url) as kernel,
+        several.successor("door", url=migrated_postgres_url) as kernel,
     ):
         await several.ready(several.start(user_runners=4))
         for number in range(MESSAGES):

@@ -78,11 +78,11 @@ async def send_to_others(kernel: Kernel, waits: list[float]) -> None:
 
 
 async def test_trap_3_a_paused_client_holds_up_its_session_for_a_moment_and_the_others_not_at_all(
-    postgres_url: str, figure: Record
+    migrated_postgres_url: str, figure: Record
 ) -> None:
-    async with Kernel(postgres_url, agent=ScriptedAgent()) as kernel:
+    async with Kernel(migrated_postgres_url, agent=ScriptedAgent()) as kernel:
         held = await kernel.receive("web:held", "hello")
-        async with sleeper(postgres_url, held.session_id):
+        async with sleeper(migrated_postgres_url, held.session_id):
             waits: list[float] = []
             others = asyncio.create_task(send_to_others(kernel, waits))
             tries = await receive_in_the_end(kernel, "web:held")
@@ -95,13 +95,13 @@ async def test_trap_3_a_paused_client_holds_up_its_session_for_a_moment_and_the_
 
 
 async def test_trap_3_without_the_limits_the_session_is_held_as_long_as_its_client_sleeps(
-    postgres_url: str,
+    migrated_postgres_url: str,
 ) -> None:
-    async with stage(postgres_url) as on:
+    async with stage(migrated_postgres_url) as on:
         scene = Scene(on)
         admitted = await on.perform(scene.arrives("first"))
-        watcher = await asyncpg.connect(postgres_url)
-        async with sleeper(postgres_url, admitted.value.session_id, "--without-limits"):
+        watcher = await asyncpg.connect(migrated_postgres_url)
+        async with sleeper(migrated_postgres_url, admitted.value.session_id, "--without-limits"):
             message = on.actor("message", scene.arrives("second"))
             await message.step()
             assert message.blocked

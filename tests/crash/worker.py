@@ -181,7 +181,14 @@ def _budget(runs: int) -> Budget | None:
     return Budget(BudgetUnit.RUNS, runs, Per.MONTH) if runs else None
 
 
-def main() -> None:
+def run_forked(arguments: Sequence[str]) -> None:
+    """Run in a process that was forked from one that has imported this module."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    main([*arguments, "--parent", str(os.getppid())])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--journal", required=True)
@@ -196,7 +203,7 @@ def main() -> None:
     parser.add_argument("--kernels", type=int, default=1, help="how many kernels this process runs")
     parser.add_argument("--account-runs", type=int, default=0, help="the budget of each account for a month")
     parser.add_argument("--max-running-default", type=int, default=0)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_THE_PARENT, signal.SIGKILL)
     if os.getppid() != options.parent:

@@ -3,13 +3,15 @@
 import asyncio
 import json
 import os
-import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from segue.testing import Calls, ScriptedProvider, says
+from tests.cli.process import Pipes
 from tests.docs.pages import ROOT
+from tests.forks import start_program
 
 MOST_LINES = 15
 """Of the program beside the user's own agent, without blank lines."""
@@ -70,11 +72,13 @@ async def _output_of(example: Path, provider: ScriptedProvider, folder: Path) ->
         "OPENAI_AGENTS_DISABLE_TRACING": "1",
         "OPENAI_API_KEY": "sk-test",
         "OPENAI_BASE_URL": provider.base_url,
-        "PYTHONPATH": str(ROOT / "src"),
     }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(example), cwd=folder, env=environment, stdout=-1, stderr=-1
-    )
-    printed, complaint = await process.communicate()
-    assert process.returncode == 0, complaint.decode()
+    with closing(Pipes()) as pipes:
+        process = await start_program(
+            str(example), (), folder=folder, environment=environment, streams=pipes.inner
+        )
+        pipes.close_inner()
+        out, err = await pipes.reader(1), await pipes.reader(2)
+        printed, complaint = await asyncio.gather(out.read(), err.read())
+        assert await process.wait() == 0, complaint.decode()
     return printed.decode()

@@ -55,7 +55,8 @@ ALLOWED = (
 
 WHERE = ("src", "tests", "bench", "examples", "docs")
 SUFFIXES = {".py", ".js", ".sql", ".md", ".html", ".css", ".svg"}
-WORDS = re.compile("|".join(rf"(?<![a-z])({word})(?![a-z])" for word, _ in AVOIDED), re.IGNORECASE)
+# What stands around a word is looked at once, not once for each word: that takes a fourth of the time.
+WORDS = re.compile(rf"(?<![a-z])(?:{'|'.join(word for word, _ in AVOIDED)})(?![a-z])", re.IGNORECASE)
 
 
 def test_every_text_is_in_plain_english() -> None:

@@ -48,7 +48,7 @@ def store_settings() -> StoreSettings | None:
     return None
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def open_kernel(
     database_url: str,
     store_settings: StoreSettings | None,
@@ -76,6 +76,6 @@ async def open_kernel(
             assert not await kernel.audit()
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def kernel(open_kernel: OpenKernel) -> Kernel:
     return await open_kernel()

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TypeVar
 
-import pytest
+import pytest_asyncio
 
 from segue.store.database import Begin, Params, Rows, Transaction
 from segue.store.open import open_database
@@ -64,7 +64,7 @@ class RecordingStore(FaultyStore):
         return [queries for queries in self.commits if query in queries]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def recording_store(database_url: str) -> AsyncIterator[RecordingStore]:
     recording_store = RecordingStore(await open_database(database_url), fail_at=0)
     yield recording_store

@@ -60,7 +60,7 @@ class Scene:
         return [str(run.outcome) for run in reversed(await self.other.runs.list(job=job.id))]
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def scene(database_url: str) -> AsyncIterator[Scene]:
     database = ReadAndThen(await open_database(database_url))
     clock = ManualClock()
@@ -159,6 +159,7 @@ async def test_an_edit_of_one_that_has_just_fired_for_the_last_time_is_a_conflic
         await scene.asked.jobs.update(job.id, trigger=At(scene.clock.now() + timedelta(hours=1)))
 
 
+@pytest.mark.new_connections
 async def test_a_hundred_times_each_verb_runs_beside_the_timer(scene: Scene) -> None:
     """A verb and a timer at once, in whatever order the database lets them."""
     job = await scene.other.schedule(CHAT, Every(60), Ask("Look."))

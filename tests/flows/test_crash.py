@@ -256,7 +256,7 @@ async def test_a_requeued_turn_is_first_by_every_clock(
     leased = await kernel.store.commit(
         lease.lease, terms, pool=Pool.USER, after="", limit=1, now=a_second_ago
     )
-    (held,) = leased.value
+    (held,) = leased.value.held
     assert held.turn.id == first.turn_id
 
 

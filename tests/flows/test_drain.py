@@ -59,6 +59,7 @@ async def test_the_answers_are_delivered(kernel: Kernel, channel: RecordingChann
     assert [delivery.content for delivery in channel.sent] == ["ok"]
 
 
+@pytest.mark.new_connections
 async def test_more_due_jobs_than_one_step_takes_all_run(kernel: Kernel, clock: ManualClock) -> None:
     for number in range(300):
         await kernel.schedule(f"web:{number}", At(clock.now() + timedelta(seconds=1)), Say("Now."))

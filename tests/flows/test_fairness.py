@@ -3,6 +3,8 @@
 import asyncio
 from time import process_time
 
+import pytest
+
 from segue import Ask, Every, Owner
 from segue.kernel.workers.worker_context import WorkerTuning
 from segue.testing import ManualClock
@@ -17,6 +19,7 @@ AT_ONCE = 100
 """The thousandth caller at once could time out on a busy machine."""
 
 
+@pytest.mark.new_connections
 async def test_a_lone_job_starts_among_the_first_turns_of_a_flood(
     open_kernel: OpenKernel, clock: ManualClock, figure: Record
 ) -> None:

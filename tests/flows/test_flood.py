@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from segue import Ask, At, Kernel, Settings
 from segue.testing import ManualClock
 from tests.flows.house import OpenKernel
@@ -12,6 +14,7 @@ ALL = [f"web:{number}" for number in range(SESSIONS)]
 LONG, FREE = ALL[:BUSY], ALL[BUSY:]
 
 
+@pytest.mark.new_connections
 async def test_five_hundred_jobs_fall_due_while_twenty_sessions_are_busy(
     open_kernel: OpenKernel, clock: ManualClock
 ) -> None:

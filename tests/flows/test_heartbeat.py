@@ -20,7 +20,7 @@ TASKS = "# Heartbeat\n\n## Active Tasks\n\n- Watch the build\n\n## Done\n\n- Not
 OpenHeartbeat = Callable[..., Awaitable[Kernel]]
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def open_heartbeat(open_kernel: OpenKernel, agent: ScriptedAgent, tmp_path: Path) -> OpenHeartbeat:
     """A kernel with a heartbeat over a workspace, and a chat that was used."""
 

@@ -150,6 +150,7 @@ async def test_a_run_that_a_user_waits_behind_is_taken_by_the_users_pool(
     assert [asked.text for asked in agent.asked] == ["Look.", "Hello"]
 
 
+@pytest.mark.new_connections
 async def test_one_accounts_flood_of_messages_is_not_anothers_wait(open_kernel: OpenKernel) -> None:
     agent = BlockingAgent()
     kernel = await open_kernel(agent=agent, settings=Settings(user_runners=4))
@@ -170,6 +171,7 @@ async def test_a_pool_of_one_serves_accounts_in_turn(open_kernel: OpenKernel) ->
     assert [key[4] for key in agent.answered] == ["a", "b", "c"] * 3
 
 
+@pytest.mark.new_connections
 async def test_one_accounts_flood_of_jobs_is_not_anothers_wait(kernel: Kernel, clock: ManualClock) -> None:
     for first in range(0, 1000, 100):  # the thousandth caller at once could time out on a busy machine
         async with asyncio.TaskGroup() as flood:

@@ -1,14 +1,13 @@
 """`max_running_turns_by_model`: limits of single models, over all processes."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from segue import Ask, At, Kernel, Owner, Settings
 from segue.errors import BadSetting
-from segue.kernel.transactions.guards.cluster_limit import lease_within_limits
 from segue.kernel.transactions.guards.model_room import MODEL_PAUSE_MS
-from segue.kernel.transactions.lane import Pool
 from segue.model.prompts import Mode
 from segue.model.states import TurnState
 from segue.store import queries
@@ -16,7 +15,6 @@ from segue.testing import ManualClock
 from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.story import BlockingAgent, working
-from tests.leases import terms_of
 
 MODELS = {"best": "test:best", "fast": "test:fast"}
 ONE_BEST = Settings(models=MODELS, max_running_turns_by_model={"best": 1}, lease_seconds=3600)
@@ -159,29 +157,13 @@ async def test_a_process_without_the_limit_runs_what_waits_after_a_pause(
     clock.advance(minutes=1)
     async with working(full):
         await agent.is_waiting_in("web:0")
+        await eventually(partial(has_queued_turn, full, "web:1"), "both jobs have fired")
         assert await limited.workers.runner.step() == 0
         await eventually_put_off(limited, 1)
         async with working(unlimited):
             clock.advance(milliseconds=MODEL_PAUSE_MS)
             await eventually(lambda: other.answered == ["web:1"], "the waiting turn has run")
         agent.release()
-
-
-def test_without_limits_a_lease_begins_with_the_lease() -> None:
-    transaction = lease_within_limits(
-        terms_of("worker", lease_ms=1, lease_now=0),
-        settings=Settings(),
-        pool=Pool.USER,
-        after="",
-        limit=1,
-        now=0,
-        since=0,
-        allow_suspect=True,
-    )
-    query, _ = next(transaction)
-    assert query is queries.sessions.lease
-    with pytest.raises(StopIteration):
-        transaction.send([])
 
 
 @pytest.mark.parametrize(
@@ -205,6 +187,10 @@ def test_a_model_that_is_called_default_is_refused_beside_limits() -> None:
 
 
 _WAITING = queries.translate("test.model_waits", "SELECT COUNT(*) AS found FROM model_waits")
+
+
+async def has_queued_turn(kernel: Kernel, key: str) -> bool:
+    return (await kernel.sessions.overview(key)).queued == 1
 
 
 async def eventually_put_off(kernel: Kernel, count: int) -> None:

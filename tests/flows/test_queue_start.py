@@ -66,7 +66,7 @@ async def test_a_turn_that_was_taken_back(
     await kernel.receive(CHAT, "Hello")
     lost = terms_of("elsewhere", lease_ms=BEHIND_MS, lease_now=clock.ms())
     leased = await kernel.store.commit(lease.lease, lost, pool=Pool.USER, after="", limit=1, now=clock.ms())
-    assert leased.value
+    assert leased.value.held
     assert await kernel.workers.user_runner.step() == 0
     clock.advance(milliseconds=2 * BEHIND_MS)
     assert await kernel.store.next_ready(Pool.USER) is None
@@ -127,10 +127,10 @@ class Noting(ForwardingDatabase):
 
 
 async def test_a_scan_does_not_begin_at_the_bottom(
-    postgres_url: str, clock: ManualClock, channel: RecordingChannel
+    migrated_postgres_url: str, clock: ManualClock, channel: RecordingChannel
 ) -> None:
     """Whatever it looks for: one who did would walk over all who have left."""
-    database = Noting(await open_database(postgres_url, SLOW))
+    database = Noting(await open_database(migrated_postgres_url, SLOW))
     async with Kernel(database, agent=ScriptedAgent(), clock=clock, channels=[channel]) as kernel:
         # So that two jobs are a flood, which is shared out.
         kernel.workers.timer = Timer(replace(kernel.workers.context, tuning=WorkerTuning(due_jobs=1)))

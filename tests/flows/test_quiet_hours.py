@@ -49,6 +49,7 @@ async def ran_at_night(kernel: Kernel, *jobs: Job) -> list[int]:
     return [at for at in starts if not 7 <= to_moment(at).hour < 22]
 
 
+@pytest.mark.new_connections
 async def test_a_job_every_15_minutes_asks_nothing_at_night_and_runs_once_when_it_ends(
     kernel: Kernel, clock: ManualClock, agent: ScriptedAgent
 ) -> None:

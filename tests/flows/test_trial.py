@@ -18,7 +18,7 @@ async def leased(kernel: Kernel, clock: ManualClock, *, allow_suspect: bool = Tr
     leased = await kernel.store.commit(
         lease.lease, terms, pool=Pool.USER, after="", limit=8, now=now, allow_suspect=allow_suspect
     )
-    return leased.value
+    return [*leased.value.held]
 
 
 async def lost(kernel: Kernel, clock: ManualClock, held: HeldLane) -> None:

@@ -23,7 +23,7 @@ ON = Settings(unified_session=True)
 TOGETHER = Settings(unified_session=True, unified_owner=UnifiedOwner.UNIFIED)
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def kernel(open_kernel: OpenKernel) -> Kernel:
     return await open_kernel(settings=ON)
 

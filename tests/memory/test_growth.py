@@ -9,6 +9,8 @@ from segue.testing import ManualClock, ScriptedAgent, quiet
 from segue.testing.scripted_agent import Asked
 from tests.flows.house import OpenKernel
 
+pytestmark = pytest.mark.new_connections
+
 CHAT = "web:1"
 RUNS = 100
 FACT = "The disk to watch is called sda7, and 90 percent is too much."

@@ -73,7 +73,7 @@ class Talk:
             limit=1,
             now=kernel.clock.ms(),
         )
-        return leased.value
+        return [*leased.value.held]
 
     async def _end_turn(self) -> None:
         if not self._held:

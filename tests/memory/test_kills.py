@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import count
 
-import pytest
+import pytest_asyncio
 
 from segue import Kernel, Owner
 from segue.model.auto_commit import AutoCommitPolicy
@@ -22,7 +22,7 @@ MOST_STATEMENTS = 100
 SAID = [("user", "My name is Ada."), ("assistant", "Hello Ada."), ("user", "I moved to Lisbon.")]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def processes() -> AsyncIterator["KilledProcesses"]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.memory.killed"),

@@ -18,7 +18,7 @@ CHAT = "web:1"
 ME = Owner()
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def merging(open_kernel: OpenKernel) -> AsyncIterator[Kernel]:
     kernel: Kernel
     kernel = await open_kernel(functions={merge_memories.FUNCTION: merge_memories.merge_memories})

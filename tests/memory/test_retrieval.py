@@ -1,7 +1,5 @@
 """Search on the labelled set: no regressions, and the same results on both databases."""
 
-from pathlib import Path
-
 from tests.memory.retrieval.measure import (
     HALVES,
     Part,
@@ -32,11 +30,13 @@ def test_the_set_is_sound() -> None:
         assert sum(question.answer in words for words in exchanges) == 1, question.ask
 
 
-async def test_both_databases_find_the_answers_in_the_same_order(tmp_path: Path, postgres_url: str) -> None:
+async def test_both_databases_find_the_answers_in_the_same_order(
+    migrated_sqlite_url: str, migrated_postgres_url: str
+) -> None:
     first = questions(Part.FIRST)
     async with (
-        remembering(f"sqlite:///{tmp_path}/segue.db", conversations()) as on_sqlite,
-        remembering(postgres_url, conversations()) as on_postgres,
+        remembering(migrated_sqlite_url, conversations()) as on_sqlite,
+        remembering(migrated_postgres_url, conversations()) as on_postgres,
     ):
         for half in HALVES:
             for question in questions(half):

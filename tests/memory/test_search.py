@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -101,10 +100,10 @@ async def filled(url: str, clock: ManualClock, agent: ScriptedAgent) -> list[lis
 
 
 async def test_both_databases_find_and_rank_the_same(
-    tmp_path: Path, postgres_url: str, agent: ScriptedAgent
+    migrated_sqlite_url: str, migrated_postgres_url: str, agent: ScriptedAgent
 ) -> None:
-    on_sqlite = await filled(f"sqlite:///{tmp_path}/segue.db", ManualClock(), agent)
-    on_postgres = await filled(postgres_url, ManualClock(), agent)
+    on_sqlite = await filled(migrated_sqlite_url, ManualClock(), agent)
+    on_postgres = await filled(migrated_postgres_url, ManualClock(), agent)
     assert json.dumps(on_sqlite) == json.dumps(on_postgres)
     for found, (question, right) in zip(on_sqlite, QUESTIONS, strict=True):
         assert any(SAID[right] in content or content in SAID[right] for content, _ in found[:2]), question

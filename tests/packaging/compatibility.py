@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,7 +70,7 @@ class Resolved:
 def resolve(framework: Framework) -> Resolved:
     """Resolve a framework alone, and with Segue. Raises `IndexUnreachable` or `CannotResolve`."""
     newest = _compile([framework.name], "--no-deps")[framework.name]
-    alone = _compile(["."], extra=framework.extra)
+    alone = _alone(framework.extra)
     together = _compile([".", framework.name], extra=framework.extra)
     return Resolved(
         framework,
@@ -79,6 +80,11 @@ def resolve(framework: Framework) -> Resolved:
             name: together[name] for name in _NAMED if name in alone and together[name] != alone[name]
         },
     )
+
+
+@cache
+def _alone(extra: str) -> dict[str, str]:
+    return _compile(["."], extra=extra)
 
 
 def _compile(packages: Sequence[str], *options: str, extra: str | None = None) -> dict[str, str]:

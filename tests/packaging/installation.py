@@ -44,7 +44,13 @@ class Environment:
 
     def python(self, *arguments: str, cwd: Path) -> str:
         """Run Python with warnings as errors, and return what it prints."""
-        return run([str(self.bin / "python"), "-W", "error", *arguments], cwd=cwd).stdout
+        command = [str(self.bin / "python"), "-W", "error", *arguments]
+        return run(command, cwd=cwd, **self.keeps_compiled).stdout
+
+    @property
+    def keeps_compiled(self) -> dict[str, str]:
+        """What was compiled stays when another extra is installed, and is used if it is installed again."""
+        return {"PYTHONPYCACHEPREFIX": str(self.folder.with_name("compiled"))}
 
 
 def make_environment(folder: Path, python: str = sys.executable) -> Environment:
@@ -71,11 +77,11 @@ def uv(*arguments: str) -> subprocess.CompletedProcess[str]:
         raise
 
 
-def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[str], cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         command,
         cwd=cwd,
-        env=clean_environment(),
+        env=clean_environment() | env,
         capture_output=True,
         text=True,
         check=False,

@@ -1,13 +1,16 @@
-"""Runs a file as if only some extras of Segue were installed: `python only_extra.py EXTRAS FILE`.
+"""Runs a file as if only some extras of Segue were installed: `python only_extra.py EXTRAS OWNERS FILE`.
 
-Modules of every other distribution cannot be imported. So one environment is enough for all extras.
+Modules of every other distribution cannot be imported. So one environment is enough for all extras. OWNERS is
+a file with what `packages_distributions()` has found: to find it takes longer than most programs.
 """
 
+import json
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
 from types import ModuleType
 
 from packaging.requirements import Requirement
@@ -45,10 +48,10 @@ class Installed(PathFinder):
         return super().find_spec(fullname, path, target)
 
 
-def hide_all_but(installed: set[str]) -> None:
+def hide_all_but(installed: set[str], owners_of: Mapping[str, Sequence[str]]) -> None:
     Installed.hidden = frozenset(
         module
-        for module, owners in packages_distributions().items()
+        for module, owners in owners_of.items()
         if not installed & {canonicalize_name(owner) for owner in owners}
     )
     for module in [name for name in sys.modules if name.partition(".")[0] in Installed.hidden]:
@@ -57,6 +60,7 @@ def hide_all_but(installed: set[str]) -> None:
 
 
 if __name__ == "__main__":
-    extras, file = sys.argv[1:3]
-    hide_all_but(closure("segue", frozenset(extras.split(",")) - {""}, set()))
+    extras, owners, file = sys.argv[1:4]
+    installed = closure("segue", frozenset(extras.split(",")) - {""}, set())
+    hide_all_but(installed, json.loads(Path(owners).read_text()))
     runpy.run_path(file, run_name="__main__")

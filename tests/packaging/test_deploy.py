@@ -72,7 +72,7 @@ class Steps:
         for line in self.of("RUN"):
             done = subprocess.run(
                 ["sh", "-c", self.here(line)],
-                env=clean_environment() | {"PYTHON": sys.executable},
+                env=clean_environment() | {"PYTHON": sys.executable, "PIP_NO_COMPILE": "1"},
                 capture_output=True,
                 text=True,
                 check=False,

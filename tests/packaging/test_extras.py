@@ -1,9 +1,12 @@
 """Each extra alone gives what its name says; a missing one is named in a sentence."""
 
 import ast
+import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -13,22 +16,31 @@ from segue.extras import EXTRAS
 from tests.packaging.compatibility import ROOT
 from tests.packaging.programs import HTTP, MCP, MODEL, POSTGRES, PROGRAMS, TRACES, arguments
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
-def run_with(extras: str, code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    file = folder / "program.py"
-    file.write_text(code)
-    return subprocess.run(
-        [sys.executable, "-m", "tests.packaging.only_extra", extras, str(file), *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+
+@pytest.fixture(scope="module")
+def owners(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the distributions of each module."""
+    file = tmp_path_factory.mktemp("owners") / "owners.json"
+    file.write_text(json.dumps(packages_distributions()))
+    return file
+
+
+@pytest.fixture
+def run_with(owners: Path, tmp_path: Path) -> Run:
+    def run(extras: str, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        file = tmp_path / "program.py"
+        file.write_text(code)
+        command = [sys.executable, "-m", "tests.packaging.only_extra", extras, str(owners), str(file)]
+        return subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    return run
 
 
 @pytest.mark.parametrize("extra", PROGRAMS)
-def test_an_extra_alone_gives_what_its_name_says(extra: str, tmp_path: Path) -> None:
-    done = run_with(extra, PROGRAMS[extra], tmp_path, *arguments(extra, str(tmp_path)))
+def test_an_extra_alone_gives_what_its_name_says(extra: str, run_with: Run, tmp_path: Path) -> None:
+    done = run_with(extra, PROGRAMS[extra], *arguments(extra, str(tmp_path)))
     assert done.stdout.endswith("done\n"), done.stderr
 
 
@@ -51,8 +63,8 @@ def test_an_extra_alone_gives_what_its_name_says(extra: str, tmp_path: Path) -> 
     ],
     ids=["server", "postgres", "traces", "model", "mcp"],
 )
-def test_a_missing_extra_is_named(extra: str, code: str, sentence: str, tmp_path: Path) -> None:
-    done = run_with(extra, code, tmp_path, str(ROOT / "tests/tools/stdio_server.py"))
+def test_a_missing_extra_is_named(extra: str, code: str, sentence: str, run_with: Run) -> None:
+    done = run_with(extra, code, str(ROOT / "tests/tools/stdio_server.py"))
     assert sentence in done.stderr
 
 

@@ -104,7 +104,7 @@ def test_the_wheel_in_an_empty_environment_serves_and_sets_a_reminder(
     built: tuple[Path, Path], environment: Environment, tmp_path: Path
 ) -> None:
     environment.install(built[0], "all")
-    with serving([str(environment.bin / "segue")], tmp_path) as url:
+    with serving([str(environment.bin / "segue")], tmp_path, environment.keeps_compiled) as url:
         asked = {"content": "remind me in 2 hours to stretch"}
         said = post(f"{url}/sessions/web:1/turns?wait=30", asked)
         recall = get(f"{url}/sessions/web:1/recall")["recall"]

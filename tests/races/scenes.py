@@ -58,7 +58,7 @@ class Scene:
             limit=1,
             now=now,
         )
-        return leased.value
+        return [*leased.value.held]
 
     def taken_back(self, held: HeldLane, now: int = NOW + LEASE_MS) -> Transaction[Result[None] | None]:
         return settle.reclaim(held.session.id, holder="reaper", lease_now=now, horizon=None, now=now)

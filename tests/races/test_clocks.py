@@ -59,14 +59,14 @@ async def _leased(database: Database, lease_now: int | None) -> HeldLane:
             now=database.wall_ms(),
         )
     )
-    (held,) = leased.value
+    (held,) = leased.value.held
     return held
 
 
 async def test_trap_4_a_lease_by_a_clock_that_was_read_before_a_pause_is_born_expired(
-    postgres_url: str,
+    migrated_postgres_url: str,
 ) -> None:
-    database = await open_database(postgres_url)
+    database = await open_database(migrated_postgres_url)
     async with Kernel(database, agent=ScriptedAgent()) as kernel:
         await kernel.receive("web:1", "hello")
         before_the_pause = database.wall_ms() - 60_000

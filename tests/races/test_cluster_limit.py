@@ -67,12 +67,12 @@ async def test_two_processes_never_start_one_turn_too_many_of_a_model(database_u
 
 @pytest.mark.parametrize("settings", [TOTAL, OF_MODEL], ids=["total", "model"])
 async def test_without_the_lock_both_would_count_before_either_leases(
-    postgres_url: str, settings: Settings
+    migrated_postgres_url: str, settings: Settings
 ) -> None:
     def unlocked(query: Query) -> Query:
         return replace(query, postgres="SELECT 1")
 
-    async with stage(postgres_url) as on:
+    async with stage(migrated_postgres_url) as on:
         for _ in range(MOST + 1):
             await on.perform(Scene(on).arrives())
         await on.perform(leased("before", settings))

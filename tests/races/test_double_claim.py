@@ -110,12 +110,12 @@ async def started_by_the_second_worker(on: Stage, claim: Claim) -> list[str]:
     return started
 
 
-async def test_trap_1_an_old_snapshot_starts_a_turn_twice(postgres_url: str) -> None:
-    async with stage(postgres_url) as on:
+async def test_trap_1_an_old_snapshot_starts_a_turn_twice(migrated_postgres_url: str) -> None:
+    async with stage(migrated_postgres_url) as on:
         assert await started_by_the_second_worker(on, in_one_statement(UNGUARDED)) == ["turn 1"]
-    async with stage(postgres_url) as on:
+    async with stage(migrated_postgres_url) as on:
         assert await started_by_the_second_worker(on, in_one_statement(GUARDED)) == []
-    async with stage(postgres_url) as on:
+    async with stage(migrated_postgres_url) as on:
         assert await started_by_the_second_worker(on, in_two_statements) == ["turn 2"]
 
 
@@ -182,4 +182,4 @@ def _lease(database: Database, holder: str) -> Transaction[list[HeldLane]]:
         limit=8,
         now=NOW,
     )
-    return leased.value
+    return [*leased.value.held]

@@ -106,9 +106,9 @@ async def lost_wake_ups(url: str, *, lock_first: bool) -> int:
     return lost
 
 
-async def test_trap_2_a_lock_that_is_taken_late_loses_the_wake_up(postgres_url: str) -> None:
-    assert await lost_wake_ups(postgres_url, lock_first=False) > 0
-    assert await lost_wake_ups(postgres_url, lock_first=True) == 0
+async def test_trap_2_a_lock_that_is_taken_late_loses_the_wake_up(migrated_postgres_url: str) -> None:
+    assert await lost_wake_ups(migrated_postgres_url, lock_first=False) > 0
+    assert await lost_wake_ups(migrated_postgres_url, lock_first=True) == 0
 
 
 async def test_on_sqlite_the_second_writer_waits_even_where_the_lock_is_missing(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ async def test_on_sqlite_the_second_writer_waits_even_where_the_lock_is_missing(
     assert await lost_wake_ups(url, lock_first=False) == 0
 
 
-async def test_without_its_lock_a_real_end_is_refused_and_never_silent(postgres_url: str) -> None:
+async def test_without_its_lock_a_real_end_is_refused_and_never_silent(migrated_postgres_url: str) -> None:
     """The numbers of the log are a second guard: two writers that took the same one cannot both commit."""
     refused = 0
-    async with stage(postgres_url) as on:
+    async with stage(migrated_postgres_url) as on:
         for choose in orders(few=30, many=300):
             scene = Scene(on)
             held = await scene.running("first")

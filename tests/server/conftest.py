@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 import httpx2
@@ -15,6 +16,9 @@ from segue import Kernel
 from segue.config import ApiKey, Configuration, Role, Secret
 from segue.server import create_app
 from segue.testing import ScriptedAgent
+from tests.warm import migrated_postgres_url, nothing_is_left_behind, share_a_loop
+
+__all__ = ["agent", "guarded", "http", "kernel", "migrated_postgres_url", "nothing_is_left_behind"]
 
 ADA, BEN, ROOT_KEY = "the-long-key-of-ada", "the-long-key-of-ben", "the-long-key-of-root"
 KEYS = (
@@ -30,6 +34,10 @@ def bearer(key: str) -> dict[str, str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.import_plugin("tests.crash.figures")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    share_a_loop(items, Path(__file__).parent)
 
 
 class Reach(Protocol):
@@ -62,21 +70,21 @@ def agent() -> ScriptedAgent:
     return ScriptedAgent()
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def kernel(database_url: str, agent: ScriptedAgent) -> AsyncIterator[Kernel]:
     async with Kernel(database_url, agent=agent) as kernel:
         yield kernel
         assert not await kernel.audit()
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def http(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server without keys: every caller is the default owner."""
     async with running(kernel) as app, reach(app) as client:
         yield client
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def guarded(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     """A client without a key, of a server that requires keys."""
     async with running(kernel, api_keys=KEYS) as app, reach(app) as client:

@@ -22,7 +22,7 @@ FILE = f"BEGIN:VCALENDAR\r\n{DENTIST}{PAST}END:VCALENDAR\r\n"
 TEXT = {"Content-Type": "text/calendar"}
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def keyed(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     async with running(kernel, api_keys=KEYS) as app, reach(app) as client:
         yield client

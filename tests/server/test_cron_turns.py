@@ -26,7 +26,7 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def kernel(database_url: str, agent: ScriptedAgent, clock: ManualClock) -> AsyncIterator[Kernel]:
     async with Kernel(database_url, agent=agent, clock=clock) as kernel:
         yield kernel

@@ -33,7 +33,7 @@ SCHOOL = {"name": "school", "known_until": "2091-12-31", "source": "ics"}
 YEARLY = {"kind": "cron", "expr": "0 9 21 12 *", "tz": "UTC", "days": "school", "shift": "next"}
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def keyed(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     async with running(kernel, api_keys=KEYS) as app, reach(app) as client:
         yield client

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import httpx2
-import pytest
+import pytest_asyncio
 
 from segue import Kernel
 from segue.config import Configuration
@@ -49,7 +49,7 @@ async def health(client: httpx2.AsyncClient, query: str = "") -> tuple[int, str,
     return answer.status_code, answer.json()["status"], answer.json()["reason"]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def database(database_url: str) -> AsyncIterator[Full]:
     database = Full(await open_database(database_url))
     yield database

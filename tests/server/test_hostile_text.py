@@ -127,32 +127,33 @@ def test_the_cache_is_limited() -> None:
     assert (cache.get("a"), cache.get("c"), cache.get("d")) == (None, None, "D" * 18)
 
 
-@pytest.mark.parametrize("path", ["messages", "log", "context"])
 async def test_a_conversation_of_hostile_texts_opens(
-    http: httpx2.AsyncClient, kernel: Kernel, path: str
+    http: httpx2.AsyncClient, kernel: Kernel, subtests: pytest.Subtests
 ) -> None:
     await kernel.log.write_all("web:1", [("user", text) for text in HOSTILE.values()])
-    answer = await http.get(f"/sessions/web:1/{path}")
-    assert answer.status_code == 200
+    for path in ("messages", "log", "context"):
+        with subtests.test(path):
+            assert (await http.get(f"/sessions/web:1/{path}")).status_code == 200
     assert (await http.post("/markdown", json={"text": HOSTILE["open links"]})).status_code == 200
 
 
-@pytest.mark.parametrize(("path", "plural"), [("messages", "messages"), ("log", "events")])
 async def test_a_page_has_a_limit_of_characters(
-    http: httpx2.AsyncClient, kernel: Kernel, path: str, plural: str
+    http: httpx2.AsyncClient, kernel: Kernel, subtests: pytest.Subtests
 ) -> None:
     await kernel.log.write_all("web:1", [("user", f"{number:03}" + "a" * 99_997) for number in range(25)])
-    sizes, seqs = [], []
-    cursor: dict[str, str] = {}
-    while True:
-        page = (await http.get(f"/sessions/web:1/{path}", params=cursor)).json()
-        sizes.append(len(page[plural]))
-        seqs += [each["seq"] for each in page[plural]]
-        if page["next_cursor"] is None:
-            break
-        cursor = {"cursor": page["next_cursor"]}
-    assert sizes == [10, 10, 5]
-    assert sorted(seqs) == list(range(1, 26))
+    for path, plural in (("messages", "messages"), ("log", "events")):
+        with subtests.test(path):
+            sizes, seqs = [], []
+            cursor: dict[str, str] = {}
+            while True:
+                page = (await http.get(f"/sessions/web:1/{path}", params=cursor)).json()
+                sizes.append(len(page[plural]))
+                seqs += [each["seq"] for each in page[plural]]
+                if page["next_cursor"] is None:
+                    break
+                cursor = {"cursor": page["next_cursor"]}
+            assert sizes == [10, 10, 5]
+            assert sorted(seqs) == list(range(1, 26))
 
 
 @pytest.mark.skipif(not LONG, reason="measures: part of `make faults`")

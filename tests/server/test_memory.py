@@ -27,13 +27,13 @@ async def without_workers(kernel: Kernel, **settings: Any) -> AsyncIterator[http
         yield client
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def http(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     async with without_workers(kernel) as client:
         yield client
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def guarded(kernel: Kernel) -> AsyncIterator[httpx2.AsyncClient]:
     async with without_workers(kernel, api_keys=KEYS) as client:
         yield client

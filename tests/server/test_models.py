@@ -13,7 +13,7 @@ from tests.server.conftest import reach, running
 NAMES = {"fast": "openai-chat:gpt-4o-mini", "own": "ollama:smollm2"}
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
     settings = Settings(models=NAMES, model="openai-chat:gpt-4o-mini")
     async with (

@@ -48,8 +48,10 @@ async def listen(server: Served, listener: Listener) -> None:
 
 
 @pytest.mark.serial
-async def test_text_of_another_process_arrives_piece_by_piece(postgres_url: str, figure: Record) -> None:
-    with served(postgres_url) as works, served(postgres_url, "--no-workers") as watches:
+async def test_text_of_another_process_arrives_piece_by_piece(
+    migrated_postgres_url: str, figure: Record
+) -> None:
+    with served(migrated_postgres_url) as works, served(migrated_postgres_url, "--no-workers") as watches:
         asked = f"{PIECES} 25 elsewhere"
         near, far = Timed("web:1"), Timed("web:1")
         await say(watches, "web:1", asked)
@@ -63,9 +65,11 @@ async def test_text_of_another_process_arrives_piece_by_piece(postgres_url: str,
     figure(f"{len(added)} pieces at the other process, later than at the first, p99", _ms(p99(added)))
 
 
-async def test_a_stop_at_one_process_ends_the_turn_of_another(postgres_url: str, figure: Record) -> None:
+async def test_a_stop_at_one_process_ends_the_turn_of_another(
+    migrated_postgres_url: str, figure: Record
+) -> None:
     took: list[float] = []
-    with served(postgres_url), served(postgres_url, "--no-workers") as watches:
+    with served(migrated_postgres_url), served(migrated_postgres_url, "--no-workers") as watches:
         for number in range(STOPS):
             session = f"web:{number}"
             await say(watches, session, "10000 20 endless")
@@ -82,20 +86,20 @@ async def test_a_stop_at_one_process_ends_the_turn_of_another(postgres_url: str,
 
 
 async def test_a_reader_that_reconnects_across_a_take_over_misses_and_repeats_nothing(
-    postgres_url: str,
+    migrated_postgres_url: str,
 ) -> None:
     """The listener fails on a gap, on a repeat and on a misplaced piece."""
-    with served(postgres_url, "--no-workers") as watches:
+    with served(migrated_postgres_url, "--no-workers") as watches:
         for number in range(TAKE_OVERS):
             session, asked = f"web:{number}", f"100 20 {number}"
-            with served(postgres_url, "--lease", LEASE) as doomed:
+            with served(migrated_postgres_url, "--lease", LEASE) as doomed:
                 turn_id = await say(doomed, session, asked)
                 listener = Listener(session)
                 async with asyncio.timeout(60), connect(watches.ws) as socket:
                     await listener.follow(socket, events=3)
                 doomed.process.kill()
                 doomed.process.join()
-            with served(postgres_url, "--lease", LEASE):
+            with served(migrated_postgres_url, "--lease", LEASE):
                 async with asyncio.timeout(60):
                     await follow_with_reconnects(watches.ws, listener, random.Random(number))
             assert listener.text == text_of(asked)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+import pytest_asyncio
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -114,9 +115,17 @@ async def proxied(program: str, folder: Path) -> AsyncIterator[Proxied]:
             await process.wait()
 
 
-@pytest.mark.parametrize("program", ["nginx", "caddy"])
-async def test_a_turn_and_its_live_events_pass_through_the_proxy(program: str, tmp_path: Path) -> None:
-    async with proxied(program, tmp_path) as proxy, proxy.client() as client:
+@pytest_asyncio.fixture(scope="module", loop_scope="session", params=["nginx", "caddy"])
+async def proxy(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Proxied]:
+    """One for all tests, each of which has a session of its own: a server takes a second to start."""
+    async with proxied(request.param, tmp_path_factory.mktemp("proxied")) as proxy:
+        yield proxy
+
+
+async def test_a_turn_and_its_live_events_pass_through_the_proxy(proxy: Proxied) -> None:
+    async with proxy.client() as client:
         origin = f"https://{NAME}:{proxy.port}"
         made = await client.post("/sessions", json={"key": "web:1"}, headers={"origin": origin})
         assert made.status_code == 201, made.text
@@ -136,28 +145,25 @@ async def test_a_turn_and_its_live_events_pass_through_the_proxy(program: str, t
         assert heard["reply"] == said.json()["reply"]
 
 
-@pytest.mark.parametrize("program", ["nginx", "caddy"])
-async def test_an_event_stream_is_not_held_back(program: str, tmp_path: Path) -> None:
-    async with proxied(program, tmp_path) as proxy, proxy.client() as client:
-        await client.post("/sessions/web:1/turns?wait=30", json={"content": "hello"})
-        async with asyncio.timeout(60), client.stream("GET", "/sessions/web:1/events?after=0") as stream:
+async def test_an_event_stream_is_not_held_back(proxy: Proxied) -> None:
+    async with proxy.client() as client:
+        await client.post("/sessions/web:2/turns?wait=30", json={"content": "hello"})
+        async with asyncio.timeout(60), client.stream("GET", "/sessions/web:2/events?after=0") as stream:
             async for line in stream.aiter_lines():  # the stream stays open, and yet its events arrive
                 if "stream_end" in line:
                     break
 
 
-@pytest.mark.parametrize("program", ["nginx", "caddy"])
-async def test_the_largest_file_passes_through_the_proxy(program: str, tmp_path: Path) -> None:
-    async with proxied(program, tmp_path) as proxy, proxy.client() as client:
+async def test_the_largest_file_passes_through_the_proxy(proxy: Proxied) -> None:
+    async with proxy.client() as client:
         largest = b"%PDF-1.4\n".ljust(20_000_000, b" ")
-        await client.post("/sessions", json={"key": "web:1"})
-        kept = await client.post("/sessions/web:1/files", params={"name": "book.pdf"}, content=largest)
+        await client.post("/sessions", json={"key": "web:3"})
+        kept = await client.post("/sessions/web:3/files", params={"name": "book.pdf"}, content=largest)
         assert kept.status_code == 201, kept.text
 
 
-@pytest.mark.parametrize("program", ["nginx", "caddy"])
-async def test_the_proxy_changes_nothing_about_who_may_call(program: str, tmp_path: Path) -> None:
-    async with proxied(program, tmp_path) as proxy, proxy.client() as client:
+async def test_the_proxy_changes_nothing_about_who_may_call(proxy: Proxied) -> None:
+    async with proxy.client() as client:
         del client.headers["authorization"]
         claimed = {"x-forwarded-for": "127.0.0.1"}
         assert (await client.get("/sessions", headers=claimed)).status_code == 401

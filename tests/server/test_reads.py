@@ -43,12 +43,12 @@ class Scene:
         return self._database.reads
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def scene(database_url: str, agent: ScriptedAgent, clock: ManualClock) -> AsyncIterator[Scene]:
     database = CountingDatabase(await open_database(database_url))
     database.reads = []

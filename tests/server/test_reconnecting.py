@@ -54,8 +54,10 @@ async def test_a_client_that_reconnects_ends_with_exactly_the_text(tmp_path: Pat
     assert sum(task.result() for task in tasks) > 2 * RUNS, "too few of them came back"
 
 
-async def test_a_turn_of_another_process_is_read_from_its_log_and_its_draft(postgres_url: str) -> None:
-    with served(postgres_url) as works, served(postgres_url, "--no-workers") as watches:
+async def test_a_turn_of_another_process_is_read_from_its_log_and_its_draft(
+    migrated_postgres_url: str,
+) -> None:
+    with served(migrated_postgres_url) as works, served(migrated_postgres_url, "--no-workers") as watches:
         asked = "120 20 elsewhere"
         await say(watches, "web:1", asked)
         listener = Listener("web:1")

@@ -19,7 +19,7 @@ KEY = "web:1"
 TURNS = f"/sessions/{KEY}/turns"
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def kernel(database_url: str, agent: ScriptedAgent) -> AsyncIterator[Kernel]:
     async with Kernel(database_url, agent=agent, clock=ManualClock()) as kernel:
         yield kernel

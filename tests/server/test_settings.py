@@ -27,7 +27,7 @@ from tests.server.conftest import ADA, KEYS, ROOT_KEY, bearer, reach, working
 SECRET = "the-providers-key-of-root-42"
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def provider() -> AsyncIterator[ScriptedProvider]:
     double = ScriptedProvider()
     async with double.listening():

@@ -1,4 +1,4 @@
-"""Fixture: a tool context, with a session of a kernel in memory."""
+"""Fixture: a tool context, with a session of a kernel."""
 
 from collections.abc import AsyncIterator
 
@@ -10,7 +10,7 @@ from segue.testing import ManualClock, ScriptedAgent
 
 
 @pytest_asyncio.fixture
-async def context() -> AsyncIterator[ToolContext]:
-    async with Kernel("sqlite://:memory:", agent=ScriptedAgent(), clock=ManualClock()) as kernel:
+async def context(migrated_sqlite_url: str) -> AsyncIterator[ToolContext]:
+    async with Kernel(migrated_sqlite_url, agent=ScriptedAgent(), clock=ManualClock()) as kernel:
         await kernel.log.write("web:1", "user", "Hello.")
         yield ToolContext(kernel=kernel, session=await kernel.sessions.get("web:1"), turn_id="t-1")

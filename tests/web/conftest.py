@@ -13,9 +13,17 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
-from tests.browser import NEEDS_CHROMIUM, find_chromium
+from tests.browser import NEEDS_CHROMIUM, find_chromium, find_shell
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
 from tests.forks import start_server
@@ -114,9 +122,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Served]:
+def own_server(migrated_sqlite_url: str) -> Iterator[Served]:
     """For a test that kills the server, or that counts all sessions."""
-    served = Served(f"sqlite:///{tmp_path}/segue.db", mortal=True)
+    served = Served(migrated_sqlite_url, mortal=True)
     served.start()
     yield served
     served.end()
@@ -132,16 +140,33 @@ def offline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]
 
 
 @pytest.fixture(scope="package")  # while it lives, no other event loop can run in this thread
-def browser() -> Iterator[Browser]:
-    executable = find_chromium()
+def driver() -> Iterator[Playwright]:
+    with sync_playwright() as driver:
+        yield driver
+
+
+def launched(driver: Playwright, executable: str | None) -> Iterator[Browser]:
     if executable is None:
         cannot_run(NEEDS_CHROMIUM)
-    with sync_playwright() as playwright:
-        # One process for all pages of a server: to start one for each would cost a tenth more.
-        args = ["--no-sandbox", "--renderer-process-limit=1"]
-        browser = playwright.chromium.launch(executable_path=executable, args=args)
-        yield browser
-        browser.close()
+    # One process for all pages of a server: to start one for each would cost a tenth more.
+    args = ["--no-sandbox", "--renderer-process-limit=1"]
+    browser = driver.chromium.launch(executable_path=executable, args=args)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="package")
+def browser(driver: Playwright) -> Iterator[Browser]:
+    yield from launched(driver, find_shell() or find_chromium())
+
+
+@pytest.fixture(scope="package")
+def whole_browser(request: pytest.FixtureRequest, driver: Playwright) -> Iterator[Browser]:
+    """For what the headless shell does not have: notifications, and apps that are installed."""
+    if find_shell() is None:
+        yield request.getfixturevalue("browser")
+    else:
+        yield from launched(driver, find_chromium())
 
 
 @pytest.fixture(scope="package")

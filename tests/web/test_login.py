@@ -3,15 +3,14 @@
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.forks import fork_program
 
 Open = Callable[..., Page]
 Take = Callable[[Page, str], None]
@@ -28,22 +27,27 @@ def address(tmp_path: Path) -> Iterator[str]:
         {"key": BEN, "account": "one", "user": "ben", "role": "user"},
         {"key": OPERATOR, "account": "one", "user": "grace", "role": "admin"},
     ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "segue.cli.main", "serve", "--port", "0", "--data", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SEGUE_API_KEYS": json.dumps(keys)},
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    match = re.search(r"http://\S+", line)
-    assert match, line
-    yield match[0]
-    process.send_signal(signal.SIGTERM)
-    process.wait(30)
-    process.stdout.close()
+    read, written = os.pipe()
+    with open(os.devnull, "r+b") as nothing, open(read) as output:
+        process = fork_program(
+            "segue.cli.main",
+            ["serve", "--port", "0", "--data", str(tmp_path)],
+            folder=tmp_path,
+            environment={
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "SEGUE_API_KEYS": json.dumps(keys),
+            },
+            streams=(nothing.fileno(), written, nothing.fileno()),
+        )
+        os.close(written)
+        line = output.readline()
+        match = re.search(r"http://\S+", line)
+        assert match, line
+        yield match[0]
+        process.terminate()
+        process.join(30)
+        assert process.exitcode == 0
 
 
 def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page: Open, picture: Take) -> None:

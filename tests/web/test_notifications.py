@@ -118,15 +118,13 @@ class Phone:
 
 
 @pytest.fixture
-def phone(browser: Browser, reached: Served, service: PushService) -> Iterator[Phone]:
-    made = Phone(browser, reached, service)
+def phone(whole_browser: Browser, reached: Served, service: PushService) -> Iterator[Phone]:
+    made = Phone(whole_browser, reached, service)
     yield made
     made.context.close()
 
 
-def test_the_tab_says_how_much_is_unread_and_two_devices_agree(
-    own_server: Served, browser: Browser, open_page: Open
-) -> None:
+def test_the_tab_says_how_much_is_unread_and_two_devices_agree(own_server: Served, open_page: Open) -> None:
     here, there = (own_server.session(f"websocket:{name}", title=name) for name in ("here", "there"))
     page, other = open_page(own_server.at(here)), open_page(own_server.at(here))
     expect(page.get_by_role("heading", name="here")).to_be_visible()
@@ -245,8 +243,8 @@ def test_a_new_key_of_the_server_renews_the_subscription(phone: Phone, reached: 
     eventually_blocking(lambda: page.evaluate(kept) == 65, "a subscription with the key of the server")
 
 
-def test_the_app_can_be_installed(reached: Served, browser: Browser) -> None:
-    context = browser.new_context()
+def test_the_app_can_be_installed(reached: Served, whole_browser: Browser) -> None:
+    context = whole_browser.new_context()
     page = context.new_page()
     page.goto(reached.url)
     tools = context.new_cdp_session(page)

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,9 +52,18 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def offline(tmp_path: Path) -> Iterator[Served]:
+def offline(migrated_sqlite_url: str) -> Iterator[Served]:
     """A server of its own: these tests change which model answers."""
-    served = Served(f"sqlite:///{tmp_path}/segue.db", offline=True)
+    served = Served(migrated_sqlite_url, offline=True)
+    served.start()
+    yield served
+    served.end()
+
+
+@pytest.fixture(scope="module")
+def unconnected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Without a model and without chats, for tests that only look."""
+    served = Served(f"sqlite:///{tmp_path_factory.mktemp('unconnected')}/segue.db", offline=True)
     served.start()
     yield served
     served.end()
@@ -218,9 +226,9 @@ def test_the_zone_of_a_chat_is_changed_in_the_settings(
     ids=["desktop-en", "desktop-de", "phone-zh", "phone-en"],
 )
 def test_axe_finds_nothing_in_the_settings(
-    offline: Served, open_page: Callable[..., Page], axe: str, size: Any, language: str
+    unconnected: Served, open_page: Callable[..., Page], axe: str, size: Any, language: str
 ) -> None:
-    page = open_page(offline.url, locale=language, reduced_motion="reduce", **size)
+    page = open_page(unconnected.url, locale=language, reduced_motion="reduce", **size)
     expect(page.locator(".connect")).to_be_visible()
     assert violations(page, axe) == []
     page.evaluate("document.querySelector('segue-app').emit('segue-settings')")

@@ -94,8 +94,8 @@ async def wired(database: str, **settings: Any) -> AsyncIterator[Wire]:
 
 
 @pytest_asyncio.fixture
-async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
-    async with wired(f"sqlite:///{tmp_path}/wire.db") as served:
+async def wire(migrated_sqlite_url: str) -> AsyncIterator[Wire]:
+    async with wired(migrated_sqlite_url) as served:
         yield served
 
 
@@ -107,9 +107,9 @@ async def both(database_url: str) -> AsyncIterator[Wire]:
 
 
 @pytest_asyncio.fixture
-async def guarded(tmp_path: Path) -> AsyncIterator[Wire]:
+async def guarded(migrated_sqlite_url: str) -> AsyncIterator[Wire]:
     """With the keys of Ada and Ben, users of one account, and of Root, of another."""
-    async with wired(f"sqlite:///{tmp_path}/wire.db", api_keys=KEYS) as served:
+    async with wired(migrated_sqlite_url, api_keys=KEYS) as served:
         yield served
 
 

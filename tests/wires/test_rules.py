@@ -37,9 +37,9 @@ every_wire = pytest.mark.parametrize("path", BODIES)
 
 
 @pytest_asyncio.fixture
-async def http() -> AsyncIterator[httpx2.AsyncClient]:
+async def http(migrated_sqlite_url: str) -> AsyncIterator[httpx2.AsyncClient]:
     async with (
-        Kernel("sqlite://:memory:", agent=ScriptedAgent()) as kernel,
+        Kernel(migrated_sqlite_url, agent=ScriptedAgent()) as kernel,
         running(kernel, api_keys=KEYS) as app,
         reach(app, headers=bearer(ADA)) as client,
     ):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from segue import Kernel, Settings
 from segue.kernel.live.running import RunningTurn
@@ -40,13 +41,13 @@ def clock() -> Bedside:
     return Bedside()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def held(kernel: Kernel, clock: Bedside) -> AsyncIterator[HeldLane]:
     """A lane of another process, while the reaper under test runs and has checked once."""
     await kernel.receive("web:1", "Hi")
     terms = terms_of("elsewhere", lease_ms=LEASE_MS, lease_now=clock.ms())
     leased = await kernel.store.commit(lease.lease, terms, pool=Pool.USER, after="", limit=1, now=clock.ms())
-    (held,) = leased.value
+    (held,) = leased.value.held
     reaping = asyncio.create_task(kernel.workers.reaper.run())
     assert await clock.naps.get() == NAP_MS
     yield held

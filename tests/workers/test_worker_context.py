@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+import pytest_asyncio
 
 from segue import Kernel
 from segue.errors import LeaseLost, SegueError, StoreError, StoreUnavailable, Undecided
@@ -25,7 +26,7 @@ class Failing(ForwardingDatabase):
         return await super().run(begin)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def database(database_url: str) -> AsyncIterator[Failing]:
     database = Failing(await open_database(database_url))
     database.errors = []
@@ -33,7 +34,7 @@ async def database(database_url: str) -> AsyncIterator[Failing]:
     await database.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def context(database: Failing) -> AsyncIterator[WorkerContext]:
     async with Kernel(database, agent=ScriptedAgent()) as kernel:
         yield replace(kernel.workers.context, tuning=WorkerTuning(write_retry_ms=1))
