@@ -70,7 +70,7 @@ async def _through_a_server(folder: str) -> float:
     gate = asyncio.Event()
     provider.script(*(says(Waits(gate), "ok") for _ in range(BUSY)))
     async with provider.listening():
-        segue = Segue(Path(folder))
+        segue = Segue(Path(folder), forked=False)
         segue.env = {
             "SEGUE_MODEL": "openai-chat:gpt-4o",
             "SEGUE_RUNNERS": str(RUNNERS),
