@@ -114,8 +114,7 @@ async def check(url: str, before: list[str]) -> None:
             assert (await kernel.turns.get(turn_id)).outcome in (Outcome.OK, Outcome.INTERRUPTED)
 
 
-def test_a_copy_is_of_the_moment_in_which_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup, "PAGES_AT_ONCE", 1)
+def test_a_copy_is_of_the_moment_in_which_it_began(tmp_path: Path) -> None:
     original = open_file(str(tmp_path / "segue.db"), 5)
     original.execute("CREATE TABLE lines (line TEXT)")
     original.executemany("INSERT INTO lines VALUES (?)", [(f"{number:0500}",) for number in range(100)])
@@ -125,7 +124,7 @@ def test_a_copy_is_of_the_moment_in_which_it_began(tmp_path: Path, monkeypatch: 
         parts.append(part)
         original.execute("INSERT INTO lines VALUES ('late')")
 
-    backup.copy_database(tmp_path / "segue.db", tmp_path / "copy.db", write)
+    backup.copy_database(tmp_path / "segue.db", tmp_path / "copy.db", write, pages_at_once=1)
     assert parts == sorted(parts)
     assert len(parts) > 10
     assert original.execute("SELECT COUNT(*) FROM lines").fetchone()[0] == 100 + len(parts)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
-import pytest
 
 from segue import At, Channel, Delivery, Kernel, OpenTurn, Receipt, Say
 from segue.cli.support import checks
@@ -53,11 +52,10 @@ async def test_a_healthy_postgres_has_no_findings(segue: Segue, postgres_url: st
     assert any(words.startswith("clock: ") for words in found["ok"])
 
 
-async def test_a_long_transaction_is_reported(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_LONG_TRANSACTION_MS", 100)
+async def test_a_long_transaction_is_reported(postgres_url: str) -> None:
     other = await asyncpg.connect(postgres_url, server_settings={"application_name": "a report"})
     await other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(0.2)")
-    findings = await checks.run_checks(Configuration(database=postgres_url))
+    findings = await checks.run_checks(Configuration(database=postgres_url), long_transaction_ms=100)
     report = [each.words for each in findings if each.state is checks.State.LOOK]
     expected = f"process {other.get_server_pid()} (a report) has had a transaction open for 0 min"
     assert any(words.startswith(expected) for words in report)

@@ -14,7 +14,7 @@ import pytest
 from segue import Kernel, Owner
 from segue.config import Configuration
 from segue.server import create_app
-from segue.server.push import pusher
+from segue.server.push.pusher import MOST_ATTEMPTS, PushSettings
 from segue.testing import ScriptedAgent
 from tests.eventually import eventually
 from tests.push_service import Device, PushService
@@ -30,9 +30,8 @@ def service() -> Iterator[PushService]:
 
 
 @pytest.fixture
-def serve(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
-    monkeypatch.setattr(pusher, "GRACE_MS", 100)
-    monkeypatch.setattr(pusher, "_FIRST_PAUSE_SECONDS", 0.01)
+def serve(database_url: str, tmp_path: Path) -> Serve:
+    quick = PushSettings(grace_ms=100, first_pause_seconds=0.01)
 
     @asynccontextmanager
     async def opened(*, data: str = "data", **settings: Any) -> AsyncIterator[httpx2.AsyncClient]:
@@ -43,7 +42,7 @@ def serve(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             **{"fetch_private": True, **settings},
         )
         async with Kernel(database_url, agent=ScriptedAgent()) as kernel:
-            app = create_app(kernel, configuration)
+            app = create_app(kernel, configuration, push_settings=quick)
             async with working(kernel), app.router.lifespan_context(app), reach(app) as client:
                 yield client
             assert not await kernel.audit()
@@ -136,12 +135,12 @@ async def test_a_push_is_repeated_a_bounded_number_of_times(serve: Serve, servic
         await subscribe(client, device)
         await say(client, "web:1")
         assert len(await told(service, device, 3)) == 3
-        service.statuses.extend([500] * pusher.MOST_ATTEMPTS)
+        service.statuses.extend([500] * MOST_ATTEMPTS)
         await say(client, "web:2")
-        await told(service, device, 3 + pusher.MOST_ATTEMPTS)
+        await told(service, device, 3 + MOST_ATTEMPTS)
         await say(client, "web:3")
-        found = await told(service, device, 4 + pusher.MOST_ATTEMPTS)
-    assert [each["session"] for each in found[3:]] == ["web:2"] * pusher.MOST_ATTEMPTS + ["web:3"]
+        found = await told(service, device, 4 + MOST_ATTEMPTS)
+    assert [each["session"] for each in found[3:]] == ["web:2"] * MOST_ATTEMPTS + ["web:3"]
 
 
 async def test_a_push_service_that_is_gone_or_slow_holds_nothing_up(

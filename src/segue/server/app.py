@@ -26,7 +26,8 @@ from segue.server.guard import Hosts, Origins, RequestGuard
 from segue.server.lifespan import around
 from segue.server.metrics import Metrics
 from segue.server.model_settings import ModelSettings
-from segue.server.push.pusher import Pusher
+from segue.server.push import pusher
+from segue.server.push.pusher import Pusher, PushSettings
 from segue.server.request_context import AppState
 from segue.server.routes import (
     automations,
@@ -130,19 +131,21 @@ def create_app(
     caller: FindCaller | None = None,
     allowed_origins: Collection[str] = (),
     manages_model: bool = False,
+    push_settings: PushSettings = pusher.DEFAULTS,
 ) -> FastAPI:
     """Return an app that serves a kernel.
 
     Its lifespan opens the kernel and runs its workers. A kernel that is open already is used as it is: the
     code that opened it runs its workers and closes it. `caller` authenticates requests in place of API keys.
     `allowed_origins` are other sites whose pages may use this server. `manages_model`: the kernel's agent is
-    that of `make_agent(configuration)`, so an admin may connect a model on the page.
+    that of `make_agent(configuration)`, so an admin may connect a model on the page. `push_settings`: pauses
+    of Web Push, for tests.
     """
     configuration = configuration or Configuration()
     model = ModelSettings(configuration, managed=manages_model)
     state = _app_state(kernel, configuration, caller, model)
     app = _app_of(_ROUTE_MODULES, state, Origins(allowed_origins))
-    state.wires.append(Pusher(kernel, configuration, state.keys).running)
+    state.wires.append(Pusher(kernel, configuration, state.keys, push_settings).running)
     _add_mcp(app, state)
     return app
 

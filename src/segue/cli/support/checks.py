@@ -26,7 +26,6 @@ _MIN_OFFSET_MS = 1_000
 _SHOWN_IDS = 5
 HORIZON_MS = 3_600_000
 _OVERDUE_MS = 60_000
-_LONG_TRANSACTION_MS = 600_000
 _MOST_LISTED = 20
 
 
@@ -47,11 +46,11 @@ class Finding:
         return asdict(self)
 
 
-async def run_checks(configuration: Configuration) -> list[Finding]:
+async def run_checks(configuration: Configuration, *, long_transaction_ms: int = 600_000) -> list[Finding]:
     redaction = Redaction(configuration.secrets())
     findings = [*_settings(configuration), *_files(configuration)]
     try:
-        findings += [finding async for finding in _database(configuration)]
+        findings += [finding async for finding in _database(configuration, long_transaction_ms)]
     except SegueError as error:
         findings.append(Finding("database", State.WRONG, str(error)))
     if configuration.telegram.token is not None:
@@ -107,13 +106,13 @@ def _setting_text(configuration: Configuration, name: str) -> str:
     return str(value)
 
 
-async def _database(configuration: Configuration) -> AsyncIterator[Finding]:
+async def _database(configuration: Configuration, long_transaction_ms: int) -> AsyncIterator[Finding]:
     refuse_missing(configuration)
     database = await connect(configuration.database_url)
     try:
         yield Finding("database", State.OK, f"{configuration.database_url} answers")
         yield _clock(database)
-        if (finding := await _long_transaction(database)) is not None:
+        if (finding := await _long_transaction(database, long_transaction_ms)) is not None:
             yield finding
         pending = (await status(database)).pending
         if pending:
@@ -138,9 +137,9 @@ def _clock(database: Database) -> Finding:
     )
 
 
-async def _long_transaction(database: Database) -> Finding | None:
+async def _long_transaction(database: Database, long_ms: int) -> Finding | None:
     rows = await database.read(queries.schema.oldest_transaction, {})
-    if not rows or rows[0]["ms"] < _LONG_TRANSACTION_MS:
+    if not rows or rows[0]["ms"] < long_ms:
         return None
     minutes = rows[0]["ms"] // 60_000
     process = f"process {rows[0]['pid']}" + (f" ({program})" if (program := rows[0]["program"]) else "")

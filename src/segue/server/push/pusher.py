@@ -18,7 +18,7 @@ from segue.errors import BadSetting, MissingPackage, NotFound, StoreError
 from segue.extras import needed_for
 from segue.kernel.kernel import Kernel
 from segue.model.records import News, PushSubscription
-from segue.record import positional
+from segue.record import positional, record
 from segue.server.auth import ApiKeys
 
 if TYPE_CHECKING:
@@ -28,13 +28,21 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-GRACE_MS = 1000
-"""Time for a visible page to mark a message as read before devices are told of it."""
 MOST_ATTEMPTS = 5
-_FIRST_PAUSE_SECONDS = 2.0
 _MOST_WAITING = 1000
 """Messages that are being sent, or wait to be sent again. More are dropped: the page shows them."""
 _AT_ONCE = 20
+
+
+@record
+class PushSettings:
+    grace_ms: int = 1000
+    """Time for a visible page to mark a message as read before devices are told of it."""
+    first_pause_seconds: float = 2.0
+    """Pause before the second attempt. Each further pause is four times as long."""
+
+
+DEFAULTS = PushSettings()
 
 
 @positional
@@ -53,10 +61,13 @@ class Notice:
 
 
 class Pusher:
-    def __init__(self, kernel: Kernel, configuration: Configuration, keys: ApiKeys) -> None:
+    def __init__(
+        self, kernel: Kernel, configuration: Configuration, keys: ApiKeys, settings: PushSettings
+    ) -> None:
         self._kernel = kernel
         self._configuration = configuration
         self._keys = keys
+        self._settings = settings
         self._waiting = 0
 
     @asynccontextmanager
@@ -89,7 +100,7 @@ class Pusher:
                 except (BadSetting, StoreError) as error:
                     _log.warning("news not pushed: %s", error)
                 await self._kernel.push.wait(None)
-                await self._pause(GRACE_MS)
+                await self._pause(self._settings.grace_ms)
 
     async def _notices(self, key: "VapidKey") -> list[Notice]:
         """Claim what is new, and return what each device is told of it."""
@@ -122,7 +133,7 @@ class Pusher:
     async def _try(self, client: "httpx2.AsyncClient", key: "VapidKey", notice: Notice) -> None:
         from segue.server.push.send import PushResult, send
 
-        device, pause = notice.device, _FIRST_PAUSE_SECONDS
+        device, pause = notice.device, self._settings.first_pause_seconds
         service = urlsplit(device.endpoint).hostname
         for attempt in range(1, MOST_ATTEMPTS + 1):
             async with self._at_once:

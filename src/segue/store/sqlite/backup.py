@@ -14,19 +14,21 @@ from segue.errors import StoreUnusable
 from segue.store.settings import DEFAULTS
 from segue.store.sqlite.file import explain, open_file
 
-PAGES_AT_ONCE = 1_024
 
-
-def copy_database(source: Path, target: Path, progress: Callable[[float], None]) -> None:
+def copy_database(
+    source: Path, target: Path, progress: Callable[[float], None], *, pages_at_once: int = 1_024
+) -> None:
     """Copy the database into an empty file and check the copy. `progress` gets the part that is done."""
     with closing(open_file(str(source), DEFAULTS.busy_seconds)) as original:
         try:
-            _copy(original, target, progress)
+            _copy(original, target, progress, pages_at_once)
         except sqlite3.Error as error:
             raise explain(error, f"{source} or its copy {target}") from error
 
 
-def _copy(original: sqlite3.Connection, target: Path, progress: Callable[[float], None]) -> None:
+def _copy(
+    original: sqlite3.Connection, target: Path, progress: Callable[[float], None], pages_at_once: int
+) -> None:
     def copied(status: int, remaining: int, total: int) -> None:
         progress(1 - remaining / total if total else 1)
 
@@ -36,7 +38,7 @@ def _copy(original: sqlite3.Connection, target: Path, progress: Callable[[float]
         copy.execute("PRAGMA journal_mode = OFF")
         original.execute("BEGIN")
         original.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        original.backup(copy, pages=PAGES_AT_ONCE, progress=copied, sleep=0)
+        original.backup(copy, pages=pages_at_once, progress=copied, sleep=0)
         original.execute("ROLLBACK")
         # One file: a copy in the mode of a write-ahead log would get one beside it as soon as it is opened.
         copy.execute("PRAGMA journal_mode = DELETE")
