@@ -14,6 +14,7 @@ async def on_loopback(app: Starlette) -> AsyncIterator[str]:
     """The body has its URL."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # a client in another thread may be faster than the server's task
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         try:
