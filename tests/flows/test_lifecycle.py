@@ -9,6 +9,7 @@ import pytest
 from segue import Kernel, Settings
 from segue.errors import AlreadyOpen, AlreadyRunning, DatabaseGone, NotOpen
 from segue.testing import ScriptedAgent
+from tests.eventually import eventually
 
 
 async def test_a_started_kernel_answers_until_it_is_closed(database_url: str) -> None:
@@ -120,8 +121,6 @@ async def test_closing_raises_what_ended_the_workers(
     kernel = await Kernel(f"sqlite:///{tmp_path}/segue.db", agent=ScriptedAgent()).start()
     await kernel.receive("web:1", "Hello")
     (tmp_path / "segue.db").unlink()
-    async with asyncio.timeout(30):
-        while "background workers stopped" not in caplog.text:  # noqa: ASYNC110 — the workers notice by their clock
-            await asyncio.sleep(0.05)
+    await eventually(lambda: "background workers stopped" in caplog.text, "the workers have noticed")
     with pytest.raises(DatabaseGone):
         await kernel.close()

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import httpx2
 from segue import Kernel
 from segue.testing import ScriptedAgent
 from tests.docs.pages import ROOT
+from tests.eventually import eventually
 from tests.server.process import Address
 from tests.server.uvicorn_process import uvicorn
 
@@ -22,14 +22,6 @@ def client(server: Address) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(base_url=f"{server.http}/segue", headers=ADA, timeout=60)
 
 
-async def until(true: Callable[[], Awaitable[Any]]) -> Any:
-    """Wait for what another process does."""
-    async with asyncio.timeout(60):
-        while not (found := await true()):  # noqa: ASYNC110 — another process does it
-            await asyncio.sleep(0.05)
-    return found
-
-
 async def test_a_turn_goes_on_after_its_process_was_killed(database_url: str, tmp_path: Path) -> None:
     log, env = tmp_path / "log", {"SEGUE_TEST_DATABASE": database_url}
     with uvicorn(APP, log, env=env) as server:
@@ -39,7 +31,7 @@ async def test_a_turn_goes_on_after_its_process_was_killed(database_url: str, tm
             async def is_running() -> bool:
                 return bool((await http.get(f"/turns/{turn_id}")).json()["state"] == "running")
 
-            await until(is_running)
+            await eventually(is_running, "the turn runs")
         server.process.send_signal(signal.SIGKILL)
         await asyncio.to_thread(server.process.wait, 20)
     with uvicorn(APP, log, env=env) as server:
@@ -49,7 +41,7 @@ async def test_a_turn_goes_on_after_its_process_was_killed(database_url: str, tm
                 turn = (await http.get(f"/turns/{turn_id}")).json()
                 return turn if turn["state"] == "done" else None
 
-            assert (await until(ended))["reply"].startswith("attempt 2 in process")
+            assert (await eventually(ended, "the turn has ended"))["reply"].startswith("attempt 2 in process")
             messages = (await http.get("/sessions/web:1/messages")).json()["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant"]
     async with Kernel(database_url, agent=ScriptedAgent()) as kernel:
@@ -89,5 +81,5 @@ async def test_uvicorn_reloads_the_application(tmp_path: Path) -> None:
                     return False
                 return "reloaded" in (answer.json().get("reply") or "")
 
-            await until(is_reloaded)
+            await eventually(is_reloaded, "the server has reloaded")
             assert len((await http.get("/sessions")).json()["sessions"]) == 1
