@@ -4,18 +4,21 @@ import json
 
 import pytest
 
-from segue import Ask, Busy, Every, Job, Kernel, Policy
+from segue import Ask, Busy, Every, Job, Kernel, Policy, Say
 from segue.errors import SessionHasJobs
-from segue.model.states import JobState
+from segue.kernel.transactions import deliveries, lease
+from segue.model.states import JobState, TurnState
 from segue.store import queries
 from segue.store.database import Transaction
-from segue.testing import ManualClock, quiet
-from tests.flows.story import CHAT, log, outcomes
+from segue.testing import ManualClock, RecordingChannel, quiet
+from tests.flows.story import CHAT, log, outcomes, said
 
 
-def write(job_id: str, column: str, value: str) -> Transaction[None]:
-    changed = queries.translate("test.spoil", f"UPDATE jobs SET {column} = :value WHERE id = :id")
-    yield changed, {"id": job_id, "value": value}
+def write(
+    row_id: str, column: str, value: str | None, *, table: str = "jobs", key: str = "id"
+) -> Transaction[None]:
+    changed = queries.translate("test.spoil", f"UPDATE {table} SET {column} = :value WHERE {key} = :id")
+    yield changed, {"id": row_id, "value": value}
 
 
 async def written_by_a_newer(kernel: Kernel, job: Job, **fields: object) -> None:
@@ -132,3 +135,59 @@ async def test_a_recall_that_cannot_be_read_does_not_hide_its_session(kernel: Ke
     await kernel.store.commit(write, spoilt.id, "trigger", "{}")
     assert [(one.session.key, one.recall) for one in await kernel.sessions.overviews()] == [(CHAT, None)]
     assert (await kernel.recalls.get(CHAT), await kernel.recalls.list(CHAT)) == (None, [])
+
+
+NEWER_SOURCE = json.dumps({"kind": "cron", "job_id": "j", "label": "l", "run_id": "r", "colour": "red"})
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "column", "value"),
+    [("turns", "session_id", "source", NEWER_SOURCE), ("sessions", "id", "metadata", "{")],
+)
+async def test_a_lane_that_cannot_be_read_holds_up_no_other_and_is_tried_again(
+    kernel: Kernel, clock: ManualClock, table: str, key: str, column: str, value: str
+) -> None:
+    """A newer worker may read it. Until then its turn waits, and counts no attempt."""
+    turn = await kernel.receive("web:newer", "Hello.")
+    await kernel.receive("web:newer", "Are you there?")
+    await kernel.receive(CHAT, "Hi.")
+    await kernel.store.commit(write, turn.session_id, column, value, table=table, key=key)
+    assert await kernel.workers.user_runner.step() == 1
+    assert [role for role, _ in await said(kernel)] == ["user", "assistant"]
+    assert await kernel.workers.user_runner.step() == 0
+    assert not await kernel.audit()
+
+    readable = "{}" if table == "sessions" else None
+    await kernel.store.commit(write, turn.session_id, column, readable, table=table, key=key)
+    assert await kernel.workers.user_runner.step() == 0
+    clock.advance(milliseconds=lease.UNREADABLE_PAUSE_MS)
+    await quiet(kernel)
+    ended = await kernel.turns.get(turn.turn_id)
+    assert (ended.state, ended.attempt) == (TurnState.DONE, 1)
+    assert [text for role, text in await said(kernel, "web:newer") if role == "user"] == [
+        "Hello.",
+        "Are you there?",
+    ]
+    seqs = [event.seq for event in await kernel.log.events("web:newer", limit=1000)]
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+async def test_a_delivery_that_cannot_be_read_holds_up_no_other_and_is_tried_again(
+    kernel: Kernel, clock: ManualClock, channel: RecordingChannel
+) -> None:
+    for key in ("test:1", "test:2"):
+        await kernel.schedule(key, Every(60), Say(f"Hello {key}."))
+    clock.advance(minutes=1)
+    await kernel.workers.timer.step()
+    [newer] = await kernel.log.deliveries("test:1")
+    kept = queries.translate("test.source", "SELECT source FROM deliveries WHERE id = :id")
+    source = (await kernel.store.database.read(kept, {"id": newer.id}))[0]["source"]
+    await kernel.store.commit(write, newer.id, "source", NEWER_SOURCE, table="deliveries")
+    assert await kernel.workers.courier.step() == 1
+    assert channel.texts == ["Hello test:2."]
+    await kernel.store.commit(write, newer.id, "source", source, table="deliveries")
+    assert await kernel.workers.courier.step() == 0
+    clock.advance(milliseconds=deliveries.UNREADABLE_PAUSE_MS)
+    assert await kernel.workers.courier.step() == 1
+    [sent] = await kernel.log.deliveries("test:1")
+    assert (channel.texts[1:], sent.state, sent.attempt) == (["Hello test:1."], "sent", 1)

@@ -64,9 +64,10 @@ def comes_due(job: Job) -> Transaction[Result[Outcome | None] | None]:
 
 
 def leased_deliveries() -> Transaction[list[Delivery]]:
-    return deliveries.lease(
-        channels="*", limit=100, holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW
+    [leased] = yield from deliveries.lease(
+        [("*", 100)], holder="courier", lease_ms=LEASE_MS, lease_now=NOW, now=NOW
     )
+    return leased
 
 
 async def send_what_was_taken(on: Stage, *couriers: Actor) -> list[str]:

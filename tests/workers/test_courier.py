@@ -23,7 +23,11 @@ from segue import (
 )
 from segue.errors import LeaseLost
 from segue.kernel.transactions import deliveries
+from segue.store.database import Begin, T, Transaction
+from segue.store.open import open_database
 from segue.testing import ManualClock, RecordingChannel, ScriptedAgent, quiet
+from segue.testing.faults import Fault
+from segue.testing.forwarding import ForwardingDatabase
 from tests.eventually import eventually
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, outcomes, said, slots
@@ -214,10 +218,9 @@ async def test_a_courier_whose_process_stood_still_does_not_mark_what_was_taken_
     job = await kernel.schedule(PHONE, Every(3600), Say("Drink water."))
     clock.advance(hours=1)
     await kernel.workers.timer.step()
-    [delivery] = await kernel.store.commit(
+    [[delivery]] = await kernel.store.commit(
         deliveries.lease,
-        channels=",test,",
-        limit=1,
+        [(",test,", 1)],
         holder="asleep",
         lease_ms=15_000,
         lease_now=clock.ms(),
@@ -457,3 +460,44 @@ async def test_a_session_deleted_while_a_message_is_sent_stays_deleted(
     phone.send = delete_during_send  # type: ignore[method-assign]
     await quiet(kernel)
     assert await kernel.sessions.list() == []
+
+
+class SecondLeaseFails(ForwardingDatabase):
+    """The first statement that leases deliveries of the channel `second` fails."""
+
+    failed = False
+
+    async def run(self, begin: Begin[T]) -> T:
+        return await super().run(lambda: self._failing(begin()))
+
+    def _failing(self, transaction: Transaction[T]) -> Transaction[T]:
+        try:
+            query, params = next(transaction)
+            while True:
+                if isinstance(params, dict) and params.get("channels") == ",second," and not self.failed:
+                    self.failed = True
+                    raise Fault("asked to fail once")
+                query, params = transaction.send((yield query, params))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            transaction.close()
+
+
+async def test_a_lease_that_fails_for_one_channel_costs_no_delivery_of_another(
+    database_url: str, clock: ManualClock
+) -> None:
+    first, second = RecordingChannel("first"), RecordingChannel("second")
+    database = SecondLeaseFails(await open_database(database_url))
+    async with Kernel(database, agent=ScriptedAgent(), channels=[first, second], clock=clock) as kernel:
+        job = await kernel.schedule("first:1", Every(3600), Say("Drink water."))
+        clock.advance(hours=1)
+        await kernel.workers.timer.step()
+        with pytest.raises(Fault):
+            await kernel.workers.courier.step()
+        assert await kernel.workers.courier.step() == 1
+        clock.advance(seconds=LEASE)
+        await kernel.workers.reaper.step()
+        assert (first.texts, await outcomes(kernel, job)) == (["Drink water."], ["ok"])
+    await database.close()

@@ -27,6 +27,7 @@ from segue.model.states import JobKind, Outcome
 from segue.record import positional
 from segue.store import queries
 from segue.store.database import Params, Rows, Transaction
+from segue.store.reads import readable
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 
@@ -119,28 +120,54 @@ UNKNOWN = "delivery unknown"
 """Prefix of the error of a delivery that may have arrived."""
 
 
+UNREADABLE_PAUSE_MS = 10_000
+"""How long a delivery waits that this version cannot read, until it is tried again."""
+
+
 def lease(
-    *, channels: str, limit: int, holder: str, lease_ms: int, lease_now: int | None, now: int, since: int = 0
-) -> Transaction[list[Delivery]]:
-    params: Params = {
-        "channels": channels,
-        "limit": limit,
+    limits: Sequence[tuple[str, int]],
+    *,
+    holder: str,
+    lease_ms: int,
+    lease_now: int | None,
+    now: int,
+    since: int = 0,
+) -> Transaction[list[list[Delivery]]]:
+    """Lease due deliveries. `limits`: the most of each list of channels. Returns a list for each of them.
+
+    All in one commit: if it fails, none is leased.
+    """
+    terms: Params = {
         "holder": holder,
         "lease_ms": lease_ms,
         "lease_now": lease_now,
         "now": now,
         "since": since,
     }
-    leased = yield queries.deliveries.lease, params
-    deliveries = []
-    for row in leased:
-        delivery = overviews.delivery(row)
+    leased: list[list[Delivery]] = []
+    for channels, limit in limits:
+        found = yield queries.deliveries.lease, {"channels": channels, "limit": limit, **terms}
+        leased.append((yield from _leased(found, now)))
+    return leased
+
+
+def _leased(found: Rows, now: int) -> Transaction[list[Delivery]]:
+    """The deliveries of these rows, complete. One that this version cannot read is put back for a while."""
+    readable_ones = {each.id: each for each in readable(found, "delivery", overviews.delivery)}
+    deliveries: list[Delivery] = []
+    for row in found:
+        delivery = readable_ones.get(row["id"])
+        if delivery is None:
+            put_back = {"id": row["id"], "fence": row["fence"], "not_before": now + UNREADABLE_PAUSE_MS}
+            yield queries.deliveries.put_back, put_back
+            continue
         metadata: list[Mapping[str, Any]]
         metadata = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]
         if delivery.source is not None and delivery.source.kind == JobKind.LEGACY:
             job = yield queries.jobs.by_id, {"id": delivery.source.job_id}
             metadata.append(_channel_meta(job))
-        delivery = yield from held.filled(delivery)
+        if delivery.carries:
+            delivery = yield from held.filled(delivery)
         deliveries.append(replace(delivery, metadata=merged({}, *metadata)))
     return deliveries
 

@@ -24,12 +24,15 @@ from segue.model.states import JobKind
 from segue.record import record
 from segue.store import queries
 from segue.store.database import Params, Row, Rows, Transaction
+from segue.store.reads import readable
 from segue.store.rows import core as rows
 
 QUANTUM = 8
 """The most lanes leased for one account at once while another account waits."""
 SUSPECT_PAUSE_MS = 1000
 """How long a crash suspect waits while another one runs (see `live.running`)."""
+UNREADABLE_PAUSE_MS = 10_000
+"""How long the turns of a lane wait that this version cannot read. A newer one may read it."""
 
 
 @record
@@ -107,6 +110,7 @@ def lease(
     The result's events are those of turns that were withdrawn instead, because their conditions no longer
     hold. `since`: lower bound on `ready_at`. `allow_suspect`: start at most one turn that has already crashed
     twice, the oldest; the others are requeued. `models`: a turn whose model has no room there waits for it.
+    A lane that this version cannot read, because a newer one wrote it, is put back for a while.
     """
     leased = yield (
         queries.sessions.lease,
@@ -124,21 +128,25 @@ def lease(
     )
     if not leased:
         return Result(value=Leased())
-    sessions = [rows.session(row) for row in leased]
+    lanes = {row["id"]: row for row in leased}
+    sessions = readable(leased, "session", rows.session)
     acted = int(not terms.reports_tools)
     started = yield (
         queries.turns.start_next,
         [{"session_id": s.id, "fence": s.fence, "acted": acted, "now": now} for s in sessions],
     )
-    turns = {turn.session_id: turn for turn in map(rows.turn, started)}
+    turns = {turn.session_id: turn for turn in readable(started, "turn", rows.turn)}
+    if len(sessions) < len(leased) or len(turns) < len(started):
+        sessions = yield from _put_back_unreadable(leased, sessions, started, turns, terms.holder, now)
     withdrawn = yield from _put_back(sessions, turns, terms.holder, allow_suspect, models, now)
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     opened = yield from _open([s for s in sessions if s.id in turns], turns, emptied, now)
     held: list[HeldLane] = []
-    for row, session in zip(leased, sessions, strict=True):
+    for session in sessions:
         if turn := turns.get(session.id):
-            held += [(yield from _held(row, session, turn, terms.holder, opened[session.id], now))]
-    value = Leased(held=held, account=sessions[-1].owner.account)
+            row, events = lanes[session.id], opened[session.id]
+            held += [(yield from _held(row, session, turn, terms.holder, events, now))]
+    value = Leased(held=held, account=leased[-1]["account"])
     return combined(value, withdrawn) if withdrawn else Result(value=value)
 
 
@@ -159,6 +167,29 @@ def _held(
         resumed=question,
         events=events,
     )
+
+
+def _put_back_unreadable(
+    leased: Rows,
+    sessions: Sequence[Session],
+    started: Rows,
+    turns: Container[str],
+    holder: str,
+    now: int,
+) -> Transaction[list[Session]]:
+    """Release the lanes that this version cannot read, and postpone their turns. Returns the others."""
+    unreadable = [row for row in started if row["session_id"] not in turns]
+    yield queries.turns.delay, [{"id": row["id"], "fence": row["fence"]} for row in unreadable]
+    without_turn = {row["session_id"] for row in unreadable}
+    usable = {session.id: session for session in sessions if session.id not in without_turn}
+    lanes = [row for row in leased if row["id"] not in usable]
+    until = now + UNREADABLE_PAUSE_MS
+    yield queries.turns.postpone_queued, [{"session_id": row["id"], "not_before": until} for row in lanes]
+    yield (
+        queries.sessions.delay,
+        [{"id": row["id"], "holder": holder, "fence": row["fence"], "ready_at": until} for row in lanes],
+    )
+    return [*usable.values()]
 
 
 def _put_back(

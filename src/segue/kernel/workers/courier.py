@@ -105,23 +105,26 @@ class Courier:
 
     async def _lease(self) -> list[Delivery]:
         now = self._clock.ms()
-        leased: list[Delivery] = []
-        for name, limit in self._free(now):
-            batch = await self._store.commit(
-                lease,
-                channels=self._stored if name == _STORED else _channel_list([name]),
-                limit=limit,
-                holder=self._context.holder,
-                lease_ms=self._context.lease_ms,
-                lease_now=self._store.lease_now(),
-                now=now,
-                since=await self._store.waiting_since(),
-            )
+        free = dict(self._free(now))
+        if not free:
+            return []
+        batches = await self._store.commit(
+            lease,
+            [
+                (self._stored if name == _STORED else _channel_list([name]), limit)
+                for name, limit in free.items()
+            ],
+            holder=self._context.holder,
+            lease_ms=self._context.lease_ms,
+            lease_now=self._store.lease_now(),
+            now=now,
+            since=await self._store.waiting_since(),
+        )
+        for name, batch in zip(free, batches, strict=True):
             self._sending[name] += len(batch)
             if name in self._rate_limits:
                 self._rate_limits[name].take(len(batch), now)
-            leased += batch
-        return leased
+        return [delivery for batch in batches for delivery in batch]
 
     def _free(self, now: int) -> Iterator[tuple[str, int]]:
         """The channels that may send now, and how many deliveries each."""

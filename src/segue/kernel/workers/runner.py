@@ -42,7 +42,7 @@ class Runner:
         self._settling = 0
         """Turns whose agent has ended and whose settlement is not stored yet."""
         self._account = ""
-        self._store_failed = False
+        self._lease_failed = False
         self._last = Leased()
         """What the last lease found."""
         self._closing = False
@@ -105,12 +105,16 @@ class Runner:
             self._last = context.announce(leased)
         except StoreError as error:
             _log.warning("lease failed, retrying: %s", error)
-            self._store_failed = True
+            self._lease_failed = True
+            return [], held_until
+        except Exception:  # it must not end the other workers
+            _log.exception("lease failed, retrying")
+            self._lease_failed = True
             return [], held_until
         finally:
             if allow_suspect:
                 context.crash_suspects.begin(one.turn for one in self._last.held)
-        self._store_failed = False
+        self._lease_failed = False
         held = list(self._last.held)
         self._busy += len(held)
         if self._last.account is not None:
@@ -119,7 +123,7 @@ class Runner:
 
     async def _wait_for_work(self) -> None:
         context, name = self._context, _BELL_NAMES[self._pool]
-        if self._store_failed:  # the lane is still ready, so `next_ready` would not let us pause
+        if self._lease_failed:  # the lane is still ready, so `next_ready` would not let us pause
             await context.bell.wait(name, context.clock.ms() + _RETRY_MS)
             return
         if self._last.limit_reached:  # a turn that ends in this process or another one rings

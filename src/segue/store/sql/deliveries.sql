@@ -105,6 +105,12 @@ SET holder = NULL, leased_at = NULL, lease_until = NULL, not_before = :not_befor
 WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence
 RETURNING id;
 
+-- name: put_back
+-- Undoes a lease of the same transaction, and delays the delivery.
+UPDATE deliveries
+SET holder = NULL, leased_at = NULL, lease_until = NULL, attempt = attempt - 1, not_before = :not_before
+WHERE id = :id AND COALESCE(state, '') = 'pending' AND fence = :fence;
+
 -- name: open_for
 -- The delivery of a session that collects answers and is sent between these moments, with one more to carry. The lock
 -- keeps a courier from taking it before the answer is stored.

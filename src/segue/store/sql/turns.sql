@@ -132,6 +132,11 @@ UPDATE turns
 SET state = 'queued', attempt = attempt - 1, started_at = CASE WHEN attempt > 1 THEN started_at END
 WHERE id = :id AND COALESCE(state, '') = 'running' AND fence = :fence;
 
+-- name: postpone_queued
+UPDATE turns
+SET not_before = :not_before
+WHERE session_id = :session_id AND state = 'queued' AND not_before < :not_before;
+
 -- name: withdraw_started
 -- A turn that was started in this transaction, and whose conditions no longer hold.
 UPDATE turns

@@ -101,8 +101,6 @@ def send_now(session: Session, now: int) -> Transaction[bool]:
 
 def filled(delivery: Delivery) -> Transaction[Delivery]:
     """A leased delivery with the text and the files of the answers that it carries."""
-    if not delivery.carries:
-        return delivery
     answers = yield from carried(delivery)
     text = answers[0].content if len(answers) == 1 else compose(answers)
     source = answers[0].source if len(answers) == 1 else None
