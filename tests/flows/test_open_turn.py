@@ -261,3 +261,11 @@ async def test_a_plain_function_may_tell_too(open_kernel: OpenKernel) -> None:
     await kernel.receive(CHAT, "Hello")
     await quiet(kernel)
     assert (await said(kernel))[-1] == ("assistant", "Hi.")
+
+
+async def test_a_history_of_no_messages_is_empty(kernel: Kernel, agent: ScriptedAgent) -> None:
+    agent.script("Yes.", "No.")
+    for text in ("One?", "Two?"):
+        await kernel.receive(CHAT, text)
+        await quiet(kernel)
+    assert await agent.asked[-1].turn.history(0) == []

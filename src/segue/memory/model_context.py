@@ -152,6 +152,8 @@ async def _log(
 ) -> list[Event]:
     """Reads further back where jobs fill a page: their runs are folded, and must not displace what the user
     wrote."""
+    if limit <= 0:
+        return []
     log: list[Event] = []
     for _ in range(_MOST_PAGES):
         page = await reader.newest(session_id, after=after, before=before, limit=limit * 2)

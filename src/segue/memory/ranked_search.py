@@ -69,7 +69,10 @@ class RankedSearch:
 
     async def search(self, query: MemoryQuery, *, limit: int) -> list[FoundMemory]:
         """The memories and passages that match best, best first."""
-        scores = await self._by_terms(query.text)
+        total = (await self._read(queries.memories.count, most=_MOST_COUNTED))[0]["found"]
+        if not total:
+            return []
+        scores = await self._by_terms(query.text, total)
         scores = with_neighbours(scores, await self._neighbours(list(scores)))
         if self._embedder is not None and query.text.strip():
             by_meaning = await self._by_meaning(self._embedder, query.text)
@@ -78,12 +81,11 @@ class RankedSearch:
             scores = await self._by_dates(scores, periods, query.asked_at)
         return await self._found(best_first(scores)[: limit * 2], limit)
 
-    async def _by_terms(self, text: str) -> dict[str, float]:
-        """The scores of the best candidates."""
+    async def _by_terms(self, text: str, total: int) -> dict[str, float]:
+        """The scores of the best candidates, of `total` memories."""
         asked = query_terms(text)
         if not asked:
             return {}
-        total = (await self._read(queries.memories.count, most=_MOST_COUNTED))[0]["found"]
         counted = await self._read(queries.memories.frequencies, terms=sorted(asked), most=MOST_ROWS)
         frequency = {row["term"]: row["found"] for row in counted if row["found"]}
         read_in_full = affordable(frequency)

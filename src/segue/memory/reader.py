@@ -52,10 +52,8 @@ class MemoryReader(Reads):
 
     async def newest(self, session_id: str, *, after: int, before: int | None, limit: int) -> list[Event]:
         """The newest events of `log`."""
-        found = await self._store.newest_events(
-            session_id, before=_ALL if before is None else before, limit=limit
-        )
-        return [event for event in found if event.seq > after]
+        before = _ALL if before is None else before
+        return await self._store.newest_events(session_id, after=after, before=before, limit=limit)
 
     async def task(self, task_id: str) -> Task:
         return await self._one(f"task {task_id}", memory_rows.task, queries.tasks.by_id, id=task_id)

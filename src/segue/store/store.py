@@ -30,7 +30,7 @@ from segue.model.records import (
 )
 from segue.model.states import TurnState
 from segue.store import queries
-from segue.store.database import Params, Row, Rows, T, Transaction
+from segue.store.database import Params, Row, Rows, T, Transaction, Value
 from segue.store.queues import Queues
 from segue.store.reads import owned_by, page
 from segue.store.rows import core as rows
@@ -193,10 +193,11 @@ class Store(Queues):
         """The turn that has replaced a turn."""
         return await self._first(itemgetter("replaced_by"), queries.replaced_turns.by_turn, turn_id=turn_id)
 
-    async def newest_events(self, session_id: str, *, before: int, limit: int) -> list[Event]:
-        """The newest messages, turn starts and turn ends before a number, in the order of the log."""
+    async def newest_events(self, session_id: str, *, before: int, limit: int, after: int = 0) -> list[Event]:
+        """The newest messages, turn starts and turn ends between two numbers, in the order of the log."""
         read, query = rows.event_with_replacement, queries.events.newest
-        return (await self._all(read, query, session_id=session_id, before=before, limit=limit))[::-1]
+        bounds: dict[str, Value] = {"after": after, "before": before, "limit": limit}
+        return (await self._all(read, query, session_id=session_id, **bounds))[::-1]
 
     async def tool_events(self, session_id: str, *, after: int, before: int) -> list[Event]:
         """The beginnings and ends of tool calls between two numbers."""

@@ -40,7 +40,8 @@ LIMIT :limit;
 SELECT /*columns event*/,
        (SELECT replaced_by FROM replaced_turns WHERE replaced_turns.turn_id = events.turn_id) AS replaced_by
 FROM events
-WHERE session_id = :session_id AND seq < :before AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
+WHERE session_id = :session_id AND seq > :after AND seq < :before
+  AND (role IS NOT NULL OR type IN ('stream_start', 'stream_end'))
 ORDER BY seq DESC
 LIMIT :limit;
 
