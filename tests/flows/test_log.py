@@ -22,7 +22,7 @@ from segue import (
 )
 from segue.errors import AgentFailed
 from segue.kernel.live.hub import MOST_WAITING, LiveText
-from segue.kernel.live.running import MOST_REMEMBERED
+from segue.kernel.live.running import LONGEST_ANSWER, MOST_REMEMBERED
 from segue.store.store import Store
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
@@ -400,3 +400,19 @@ async def test_a_retry_is_marked_in_the_log_with_its_moment(
     assert end.body["retry_at"] > clock.ms()
     clock.advance(minutes=1)
     await quiet(kernel)
+
+
+async def test_thoughts_are_cleaned_and_limited_like_text(kernel: Kernel, agent: ScriptedAgent) -> None:
+    """A lone surrogate could not be sent to any follower."""
+    agent.script([Thinking("Hm\ud800"), "Green."], [Thinking("x" * (LONGEST_ANSWER + 1)), "Green."])
+    await kernel.receive(CHAT, "How is the build?")
+    async with asyncio.TaskGroup() as group:
+        follower = group.create_task(_heard(kernel))
+        await asyncio.sleep(0)
+        async with under_way(kernel, agent):
+            await until(kernel, "stream_start")
+    thoughts = [one.text for one in follower.result() if isinstance(one, LiveText)][:1]
+    assert thoughts == ["Hm\ufffd"]
+    again = await kernel.receive(CHAT, "And now?")
+    await quiet(kernel)
+    assert "the thoughts grew beyond" in str((await kernel.turns.get(again.turn_id)).error)

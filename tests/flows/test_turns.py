@@ -9,6 +9,7 @@ import pytest
 
 from segue import Ask, Every, Kernel, OpenTurn, Owner, Settings, WhenBusy
 from segue.errors import AlreadyStarted, BadSetting, Invalid, NotFound, SessionBusy
+from segue.kernel.transactions import lane
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
 from tests.flows.story import CHAT, count_rows, log, outcomes, said, under_way, working
@@ -357,3 +358,15 @@ async def test_another_users_turn_is_neither_followed_nor_stopped(kernel: Kernel
         await kernel.turns.stop_turn(turn.turn_id, owner=ben)
     with pytest.raises(NotFound):
         await anext(kernel.turns.follow(turn.turn_id, owner=ben))
+
+
+async def test_stopping_a_queued_turn_says_since_when_the_next_one_waits(
+    kernel: Kernel, clock: ManualClock
+) -> None:
+    """On PostgreSQL a scan of ready lanes may start later than that, and must not pass it over."""
+    first = await kernel.receive(CHAT, "One")
+    waiting_since = clock.ms()
+    await kernel.receive(CHAT, "Two")
+    clock.advance(minutes=1)
+    stopped = await kernel.store.commit(lane.stop_turn, first.turn_id, "by the user", clock.ms())
+    assert (stopped.value, stopped.ready_at) == (True, waiting_since)

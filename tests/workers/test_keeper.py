@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -12,6 +13,7 @@ from segue.errors import StoreUnavailable
 from segue.kernel.live.hub import LiveText
 from segue.kernel.live.running import CancelReason, RunningTurn
 from segue.kernel.transactions.lease import reliable_ms
+from segue.kernel.workers.keeper import renew
 from segue.store.database import Begin, Params, Rows, T
 from segue.store.open import open_database
 from segue.store.queries import Query
@@ -168,3 +170,14 @@ def test_the_margin_is_a_third_of_the_lease(lease_ms: int) -> None:
     margin = lease_ms - reliable_ms(lease_ms)
     assert margin == lease_ms // 3
     assert lease_ms < 3_000 or margin >= 1_000
+
+
+async def test_a_renewal_counts_only_for_the_attempt_that_holds_the_fence(
+    network: Network, clock: ManualClock
+) -> None:
+    """A process may have a turn twice: an agent that ignores its cancellation, and the next attempt."""
+    async with turn_under_way(network, clock) as (kernel, live):
+        fence = live.held.fence
+        abandoned = RunningTurn(replace(live.held, fence=fence - 1), live.task, began=0, held_until=0)
+        kept = await kernel.store.commit(renew, [abandoned, live], LEASE_MS, kernel.store.lease_now())
+        assert kept == {(live.held.session.id, fence)}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from segue.errors import ChangedMeanwhile, Conflict, DuplicateId, NotFound, RecallPending, TooManyJobs
 from segue.kernel.transactions import day_sets, lane, session_log
-from segue.kernel.transactions.result import Name, Result
+from segue.kernel.transactions.result import Name, Result, combined
 from segue.model import closure
 from segue.model.policy import PAUSE_AFTER_FAILURES
 from segue.model.records import Event, Job, Owner, Session, Source
@@ -188,13 +188,12 @@ def skip_waiting(job: Job, reason: str, now: int) -> Transaction[Result[Job]]:
 
 def _withdraw_waiting(job: Job, outcome: Outcome, reason: str, now: int) -> Transaction[Result[None]]:
     waiting = yield queries.turns.queued_of_job, {"job_id": job.id}
-    result: Result[None] = Result(value=None)
+    withdrawn: list[Result[None]] = []
     for row in waiting:
         session = yield from session_log.lock_session(row["session_id"])
         closures = yield from lane.withdraw(row["id"], outcome, reason, now)
-        end = yield from lane.queue_changed(session, closures or (), now)
-        result = replace(end, events=[*result.events, *end.events], wake=result.wake | end.wake)
-    return result
+        withdrawn.append((yield from lane.queue_changed(session, closures or (), now)))
+    return combined(None, withdrawn)
 
 
 def cancel_delivery(delivery_id: str, reason: str, now: int) -> Transaction[bool]:

@@ -21,7 +21,7 @@ from segue.kernel.transactions import session_log, unified
 from segue.kernel.transactions.guards import budgets
 from segue.kernel.transactions.quiet import held
 from segue.kernel.transactions.replace import check_replaceable
-from segue.kernel.transactions.result import Name, Result
+from segue.kernel.transactions.result import Name, Result, combined
 from segue.kernel.transactions.unified import Address, Route
 from segue.model.cost.budget import Estimate
 from segue.model.files import File
@@ -283,8 +283,7 @@ def stop_turn(turn_id: str, reason: str, now: int) -> Transaction[Result[bool]]:
     session = yield from session_log.lock_session(found[0]["session_id"])
     closures = yield from withdraw(turn_id, Outcome.CANCELLED, reason, now)
     if closures is not None:
-        withdrawn = yield from queue_changed(session, closures, now)
-        return Result(value=True, events=withdrawn.events, wake=withdrawn.wake)
+        return combined(True, [(yield from queue_changed(session, closures, now))])
     stopping = yield queries.turns.ask_turn_to_stop, {"id": turn_id}
     return Result(value=bool(stopping), wake=frozenset({Name.KEEPER}))
 

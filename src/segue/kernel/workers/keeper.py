@@ -93,7 +93,7 @@ class Keeper:
             return
         kept = await self._store.commit(renew, held, self._lease_ms, self._store.lease_now())
         for turn in held:
-            if turn.held.session.id in kept:
+            if (turn.held.session.id, turn.held.fence) in kept:
                 turn.held_until = now + self._reliable_ms
             else:
                 turn.cancel(CancelReason.LEASE_LOST, now)
@@ -160,8 +160,8 @@ class Keeper:
                 turn.task.cancel()
 
 
-def renew(held: list[RunningTurn], lease_ms: int, lease_now: int | None) -> Transaction[set[str]]:
-    """Renew leases under their fences. Returns the ids of the sessions that are still held."""
+def renew(held: list[RunningTurn], lease_ms: int, lease_now: int | None) -> Transaction[set[tuple[str, int]]]:
+    """Renew leases under their fences. Returns the sessions that are still held, each with its fence."""
     kept = yield (
         queries.sessions.renew,
         [
@@ -175,7 +175,7 @@ def renew(held: list[RunningTurn], lease_ms: int, lease_now: int | None) -> Tran
             for turn in held
         ],
     )
-    return {row["id"] for row in kept}
+    return {(row["id"], row["fence"]) for row in kept}
 
 
 def store_drafts(grown: list[RunningTurn]) -> Transaction[None]:

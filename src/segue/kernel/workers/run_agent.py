@@ -84,8 +84,7 @@ class AgentOutput:
             case str() | Text():
                 self._add_text(piece if isinstance(piece, str) else piece.text)
             case Thinking(text):
-                self._publish("thinking_delta", self._running.thought_length, text)
-                self._running.add_thought(text)
+                self._add_thought(text)
             case ToolStarted():
                 self.tools_called += 1
                 # Committed before the agent continues: after a crash the turn counts as one that acted.
@@ -113,6 +112,13 @@ class AgentOutput:
             raise AgentFailed(f"the answer grew beyond {LONGEST_ANSWER:,} characters")
         self._publish("stream_delta", self._running.text_length, text)
         self._running.add_text(text)
+
+    def _add_thought(self, text: str) -> None:
+        text = clean(text)
+        if self._running.thought_length + len(text) > LONGEST_ANSWER:
+            raise AgentFailed(f"the thoughts grew beyond {LONGEST_ANSWER:,} characters")
+        self._publish("thinking_delta", self._running.thought_length, text)
+        self._running.add_thought(text)
 
     def _publish(self, kind: str, offset: int, text: str) -> None:
         turn = self._running.held.turn

@@ -453,7 +453,7 @@ UPDATE sessions
 SET leased_at = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */),
     lease_until = COALESCE(CAST(:lease_now AS BIGINT), /*pg CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) *//*lite 0 */) + :lease_ms
 WHERE id = :id AND COALESCE(holder, '') = :holder AND fence = :fence
-RETURNING id;
+RETURNING id, fence;
 
 -- name: release
 UPDATE sessions
