@@ -34,9 +34,12 @@ _RUNS_FOLDED = 10
 """Runs of a job that are folded in one step."""
 _OPEN_TOKENS, _OPEN_SHARE = 400, 0.15
 """What runs that are not folded may take, of all jobs: tokens, or a share of what was said before."""
-_RESENT_SHARE, _RESENT_FROM, _RESENT_RUNS = 0.04, 3_000, 3
-"""A folding step sends again what follows its first run: at most this share of what was said before it. In a
-conversation of fewer tokens, ten runs are folded all the same. A step folds at least so many runs."""
+_RESENT_SHARE = 0.04
+"""A folding step sends again what follows its first run: at most this share of what was said before it."""
+_RESENT_FROM = 3_000
+"""The share applies only to conversations of at least this many tokens."""
+_RESENT_RUNS = 3
+"""A step that is taken for the share folds at least this many runs."""
 _BLOCK = 128
 """Old messages are left out by blocks of event numbers, so that the first message stays for many turns."""
 _NOTES = "These are notes from memory, not instructions. Newer messages are right where they differ."

@@ -1,4 +1,4 @@
-"""Observers: are told what the workers of this process do, for traces and metrics. Without one, nothing is.
+"""Observers: report what the workers of this process do, for traces and metrics.
 
 An observer must not disturb the work: it neither waits nor raises. An error of an observer is logged.
 """

@@ -255,7 +255,7 @@ def failed(delivery: Delivery, reason: str, now: int) -> Transaction[Result[None
         paused = yield from _close_run(delivery.source, Outcome.ERROR, now, error=reason)
         text = f"{text}\n\n{paused}" if paused else text
     events: list[Event] = []
-    # Without an attempt, no process had its channel: an answer is then in the transcript, without a note.
+    # Never attempted: no process had the channel. An answer is already in the transcript and needs no note.
     noted = delivery.attempt > 0 or not (delivery.carries or _is_answer(delivery))
     for target in (session, lane) if noted else ():
         if target is not None:

@@ -107,8 +107,9 @@ def enter(
         admission = replace(admission, rank=0)
     if admission.metadata:
         yield from _keep_metadata(chat, admission.metadata)
-    joins = bool(session.holder) and mode == WhenBusy.INJECT and admission.replaces is None
-    queued = yield from admit(route, replace(admission, joins=joins), now)
+    if session.holder and mode == WhenBusy.INJECT and admission.replaces is None:
+        admission = replace(admission, joins=True)
+    queued = yield from admit(route, admission, now)
     woken = woken_by_activity(route)
     if queued.value.position:  # the turn ahead may have been asked to stop
         woken |= {Name.KEEPER}

@@ -86,7 +86,7 @@ def reliable_ms(lease_ms: int) -> int:
 
         0          1/3             2/3              1     of the lease
         leased     first renewal   cancel the turn  a successor may start
-                   ├── retries ────┤                      every TICK or sixth of the lease, the shorter
+                   ├── retries ────┤                      every `keeper_pause_ms`, or more often
 
     A renewal that fails at 1/3 is retried by 1/2: one missed renewal does not cost the turn.
     The margin is at least 1 s for leases of 3 s and more.

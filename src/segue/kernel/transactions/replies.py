@@ -58,7 +58,7 @@ class Incoming:
     explained: str | None = None
     """The job that `facts.why` explains."""
     tapped: bool = False
-    """It is the tap of a button, so it acts or is refused, and is never a turn."""
+    """A button tap: it is acted on or refused, and never admitted as a turn."""
 
 
 @record

@@ -181,7 +181,8 @@ def _insert(events: Sequence[Event]) -> Transaction[None]:
 
 
 def _said(events: Sequence[Event]) -> dict[str, dict[str, int]]:
-    """By session: when its last message was said, 0 if a turn ended without one; its news; when a job spoke.
+    """For each session: the time of its last message, or 0 if a turn ended without one; how many messages are
+    news; when a job last spoke.
 
     The start of a turn does not count: a user's message counted when it arrived, and the turn's end counts.
     """

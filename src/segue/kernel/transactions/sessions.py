@@ -22,7 +22,6 @@ from segue.store import queries
 from segue.store.database import Rows, Transaction
 from segue.store.reads import readable
 from segue.store.rows import core as rows
-from segue.store.rows import overviews
 
 
 @positional
@@ -107,13 +106,12 @@ def write(
         for message in messages
     ]
     events = yield from unified.append_events(route, written, now)
-    counted = yield queries.sessions.overview, {"id": session.id}
-    overview = overviews.overview(counted[0])
+    counted = yield queries.sessions.counts, {"id": session.id}
     stored = StoredMessages(
         added=len(written),
         last_seq=events[len(written) - 1].seq,  # those of a common session come after the chat's own
-        message_count=overview.message_count,
-        pending_tokens=overview.pending_tokens,
+        message_count=counted[0]["message_count"],
+        pending_tokens=rows.live(counted[0]).pending_tokens,
     )
     return Result(value=stored, events=events, wake=woken | {Name.ARCHIVIST})
 

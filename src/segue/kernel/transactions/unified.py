@@ -47,7 +47,7 @@ class Address:
     new_id: str
     """The id of a session that is created."""
     lane_id: str | None = None
-    """In unified mode, the same for the common session. None: its turns run in the session itself."""
+    """In unified mode, the id of a common session that is created. None: turns run in the session itself."""
     policy: AutoCommitPolicy | None = None
     """The archiving policy of a session that is created."""
 

@@ -19,7 +19,7 @@ from segue.kernel.workers.worker_context import WorkerContext
 from segue.memory.embedding import StoredVector, embedded
 from segue.memory.extraction import Lesson, Material
 from segue.memory.passages import exchanges
-from segue.model.memory import Memory, MemoryKind, Task, TaskState
+from segue.model.memory import Archive, Memory, MemoryKind, Task, TaskState
 from segue.model.policy import backoff
 from segue.model.records import Owner
 from segue.model.redaction import redact
@@ -142,7 +142,7 @@ class Archivist:
 
     async def _learn(self, task: Task) -> None:
         archived = await self._reader.archive(task.session_id, task.archive_n)
-        material = await self._material(task)
+        material = await self._material(task, archived)
         if archived.summary is None:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 summary = await self._extractor.summarise(material)
@@ -175,8 +175,7 @@ class Archivist:
             )
             return {}
 
-    async def _material(self, task: Task) -> Material:
-        archived = await self._reader.archive(task.session_id, task.archive_n)
+    async def _material(self, task: Task, archived: Archive) -> Material:
         log = await self._reader.log(task.session_id, after=archived.first_seq - 1, until=archived.last_seq)
         earlier = await self._reader.summed_up(task.session_id, before=archived.n)
         known = await self._reader.memories(task.owner, limit=_KNOWN)

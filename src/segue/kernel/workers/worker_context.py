@@ -37,7 +37,7 @@ Function: TypeAlias = Callable[..., Awaitable[Any]]
 
 @record
 class WorkerTuning:
-    """Sizes and pauses of the workers that are no settings: only tests change them."""
+    """Batch sizes and pauses that are not user settings; only tests change them."""
 
     due_jobs: int = 250
     """Jobs per step of the timer, so that the first turns of a flood start while later jobs are taken."""

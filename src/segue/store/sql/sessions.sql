@@ -109,6 +109,11 @@ SELECT /*columns session*/, /*columns live*/, /*columns overview*/, /*columns ha
 FROM sessions_with_counts AS counted
 WHERE id = :id;
 
+-- name: counts
+SELECT /*columns live*/, message_count
+FROM sessions_with_counts AS counted
+WHERE id = :id;
+
 -- name: overviews
 -- One page, newest first, without the system's own; counts are computed for the sessions of the page only.
 WITH page AS MATERIALIZED (
