@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Worker, expect
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
 from tests.push_service import Device, PushService
-from tests.web.conftest import PATIENCE_MS, Served
+from tests.web.conftest import PATIENCE_MS, Serve, Served
 
 Open = Callable[..., Page]
 
@@ -52,11 +52,9 @@ def service() -> Iterator[PushService]:
 
 
 @pytest.fixture(scope="module")
-def reached(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(f"sqlite:///{tmp_path_factory.mktemp('push')}/segue.db", private=True)
-    served.start()
-    yield served
-    served.end()
+def reached(serve: Serve) -> Iterator[Served]:
+    with serve(private=True) as served:
+        yield served
 
 
 class Phone:
