@@ -70,12 +70,18 @@ def test_a_toast_covers_nothing_that_it_is_about(
     expect(page.locator("segue-ghost")).to_have_count(1)
 
 
-@pytest.mark.parametrize("width", [1440, 1920, 390])
+@pytest.mark.parametrize("widths", [[1440, 1920], [390]], ids=["wide", "narrow"])
 def test_text_has_one_left_edge_and_a_readable_width(
-    server: Served, open_page: Open, full: str, width: int
+    server: Served, open_page: Open, full: str, widths: list[int]
 ) -> None:
-    page = open_page(server.at(full), viewport={"width": width, "height": 900})
+    page = open_page(server.at(full), viewport={"width": widths[0], "height": 900})
     expect(page.locator("segue-ghost")).to_have_count(1)
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        check_edge_and_width(page)
+
+
+def check_edge_and_width(page: Page) -> None:
     edges: list[float] = page.evaluate(
         """() => [".row.user .words", ".row.answer .text > p", "segue-tool", ".ghost .label", ".later span"]
             .map((name) => Math.round(document.querySelector(name).getBoundingClientRect().left))"""
@@ -86,7 +92,9 @@ def test_text_has_one_left_edge_and_a_readable_width(
     assert paragraph.evaluate("(it) => it.offsetWidth / parseFloat(getComputedStyle(it).fontSize)") <= 42
 
 
-def test_targets_are_large_enough_for_fingers(server: Served, open_page: Open, full: str) -> None:
+def test_targets_are_large_enough_for_fingers_and_sheets_have_an_edge_in_the_dark(
+    server: Served, open_page: Open, full: str
+) -> None:
     page = open_page(server.at(full), **PHONE)
     expect(page.locator("segue-ghost")).to_have_count(1)
     small = """() => [...document.querySelectorAll("button, summary, textarea, input:not([type=checkbox])")]
@@ -98,11 +106,7 @@ def test_targets_are_large_enough_for_fingers(server: Served, open_page: Open, f
     page.get_by_role("button", name="Edit: daily monitor").click()
     page.get_by_role("button", name="Edit the memory settings").click()
     assert page.evaluate(small) == []
-
-
-def test_sheets_have_an_edge_in_the_dark(server: Served, open_page: Open, full: str) -> None:
-    page = open_page(server.at(full), color_scheme="dark", **PHONE)
-    page.get_by_role("button", name="Automations and memory").click()
+    page.emulate_media(color_scheme="dark")
     edge = page.locator("segue-panel").evaluate("(it) => getComputedStyle(it).borderTopColor")
     assert edge == "rgb(74, 80, 76)"
 
