@@ -141,6 +141,7 @@ def test_the_tab_says_how_much_is_unread_and_two_devices_agree(own_server: Serve
 
 
 def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, reached: Served) -> None:
+    """A new key of the server renews the subscription."""
     key = reached.session("websocket:first", title="First reminder")
     page = phone.open(key)
     expect(page.get_by_role("heading", name="First reminder")).to_be_visible()
@@ -154,14 +155,27 @@ def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, rea
     expect(page.get_by_text("Notifications are on for this device.").first).to_be_visible()
     expect(card).to_be_hidden()
     assert page.evaluate("asked") == 1
+    page.evaluate("localStorage.setItem('test.subscription', JSON.stringify([4, 1, 2]))")
+    page.reload()
+    kept = "JSON.parse(localStorage.getItem('test.subscription'))?.length"
+    eventually_blocking(lambda: page.evaluate(kept) == 65, "a subscription with the key of the server")
 
 
 def test_a_push_reaches_the_real_service_worker_which_asks_its_server_for_the_text(
     phone: Phone, reached: Served
 ) -> None:
-    key = reached.session("websocket:away", title="Travel")
-    page = phone.open(key)
+    """A click on a notification opens its conversation."""
+    key, other = (reached.session(f"websocket:{name}", title=name) for name in ("away", "open"))
+    page = phone.open(other)
     phone.turn_on(page)
+    click = """async (session) => {
+        await self.registration.showNotification("x", { data: { session } });
+        const [notification] = await self.registration.getNotifications();
+        self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
+        notification.close();
+    }"""
+    phone.worker.evaluate(click, key)
+    expect(page.get_by_role("heading", name="away")).to_be_visible()
     phone.context.new_page()
     page.close()
     reached.say(key, "the train leaves at nine")
@@ -170,7 +184,7 @@ def test_a_push_reaches_the_real_service_worker_which_asks_its_server_for_the_te
     phone.deliver(told)
     shown = eventually_blocking(phone.shown, "a notification")
     assert shown == [
-        {"title": "Travel", "body": "You said: the train leaves at nine", "tag": key, "session": key}
+        {"title": "away", "body": "You said: the train leaves at nine", "tag": key, "session": key}
     ]
 
 
@@ -192,19 +206,6 @@ def test_nothing_is_pushed_or_shown_while_the_page_is_visible_nor_for_a_quiet_ru
     reached.say(key, "the page is closed")
     assert [told["session"] for told in phone.told()] == [key]
     assert phone.shown() == []
-
-
-def test_a_click_opens_the_conversation(phone: Phone, reached: Served) -> None:
-    key, other = (reached.session(f"websocket:{name}", title=name) for name in ("clicked", "open"))
-    page = phone.open(other)
-    phone.turn_on(page)
-    click = """async (session) => {
-        await self.registration.showNotification("x", { data: { session } });
-        const [notification] = await self.registration.getNotifications();
-        self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
-    }"""
-    phone.worker.evaluate(click, key)
-    expect(page.get_by_role("heading", name="clicked")).to_be_visible()
 
 
 def test_turning_them_off_or_logging_out_ends_the_subscription(phone: Phone, reached: Served) -> None:
@@ -229,16 +230,6 @@ def test_turning_them_off_or_logging_out_ends_the_subscription(phone: Phone, rea
     assert deleted == ["DELETE push/subscriptions", "DELETE auth/session"]
     # The page loads again; a browser that is closed meanwhile may never say that it is.
     expect(page.get_by_role("button", name="Log out")).to_have_count(0)
-
-
-def test_a_new_key_of_the_server_renews_the_subscription(phone: Phone, reached: Served) -> None:
-    key = reached.session("websocket:rotation", title="Rotation")
-    page = phone.open(key)
-    phone.turn_on(page)
-    page.evaluate("localStorage.setItem('test.subscription', JSON.stringify([4, 1, 2]))")
-    page.reload()
-    kept = "JSON.parse(localStorage.getItem('test.subscription'))?.length"
-    eventually_blocking(lambda: page.evaluate(kept) == 65, "a subscription with the key of the server")
 
 
 def test_the_app_can_be_installed(reached: Served, whole_browser: Browser) -> None:
