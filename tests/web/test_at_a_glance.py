@@ -110,10 +110,13 @@ def test_an_archiving_that_failed_says_so_and_can_be_tried_again(server: Served,
 
 def test_the_page_speaks_german_to_a_german_browser(server: Served, open_page: Open) -> None:
     key = server.session("websocket:german", timezone="Europe/Berlin")
-    automation(server, key, "Bericht", "0 9 * * 1,3")
+    unanswered = {"when": [{"if": "unanswered", "since": "last_run"}]}
+    automation(server, key, "Bericht", "0 9 * * 1,3", policy=unanswered)
     page = open_page(server.at(key), locale="de-DE")
     expect(page.locator("html")).to_have_attribute("lang", "de-DE")
     expect(page.locator("segue-automation")).to_contain_text("Montag und Mittwoch um 09:00")
+    told = "nur wenn seit dem letzten Bericht niemand geantwortet hat"
+    expect(page.locator("segue-automation .condition")).to_have_text(told)
     page.get_by_role("button", name="Bearbeiten: Bericht").click()
     expect(page.get_by_label("Wann")).to_have_value("jeden Montag und Mittwoch um 09:00")
     expect(page.locator("segue-edit segue-hint strong")).to_contain_text("09:00")

@@ -22,7 +22,7 @@ AT_ONCE = 20
 
 
 def opened(server: Served, open_page: Open, name: str) -> Page:
-    page = open_page(server.at(server.session(f"websocket:{name}", title=name)))
+    page = open_page(server.at(server.session(f"websocket:files-{name}", title=name)))
     page.evaluate("customElements.whenDefined('segue-files').then(() => true)")
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     return page
@@ -130,7 +130,7 @@ def test_only_an_image_is_shown_as_one_in_a_question_and_in_an_answer(
     server: Served, open_page: Open
 ) -> None:
     page = opened(server, open_page, "answers")
-    key = "websocket:answers"
+    key = "websocket:files-answers"
     give(page, [("photo.png", "image/png", HTML)])
     expect(page.locator("segue-files .size")).to_have_text("not an image; sent as a file")
     send(page)
@@ -216,7 +216,7 @@ def test_a_hundred_hostile_files_do_nothing(server: Served, open_page: Open) -> 
         send(page)
         expect(page.locator("segue-turn")).to_have_count(first // AT_ONCE + 1)
     expect(page.locator("segue-turn.running")).to_have_count(0)
-    key = quote("websocket:hostile")
+    key = quote("websocket:files-hostile")
     messages = server.call("GET", f"sessions/{key}/messages")["messages"]
     parts = [part for message in messages for part in message["parts"]]
     assert len(parts) == 100

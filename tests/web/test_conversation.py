@@ -19,14 +19,14 @@ def write(page: Page, text: str) -> None:
 
 def test_an_answer_streams_in_and_is_rendered_while_it_grows(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:stream")))
-    write(page, "stream 120 15")
+    write(page, "stream 60 30")
     text = page.locator("segue-turn .text")
     expect(text.locator("strong", has_text="b0")).to_be_visible()
     expect(page.locator("segue-turn.running")).to_be_visible()
     expect(page.locator("segue-turn.running")).to_have_count(0)
-    expect(text.locator("strong")).to_have_count(14)
+    expect(text.locator("strong")).to_have_count(7)
     said = re.findall(r"\bw\d+", text.inner_text())
-    assert said == [f"w{number}" for number in range(120)]
+    assert said == [f"w{number}" for number in range(60)]
 
 
 def test_only_the_block_that_is_still_open_is_rendered_again(server: Served, open_page: Open) -> None:
@@ -119,18 +119,10 @@ def test_a_tool_call_is_told_in_words_and_shows_its_arguments_and_result(
     expect(slim.last).to_contain_text("nothing to say")
 
 
-def test_an_answer_is_copied_as_it_was_written(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:copy")
-    server.say(key, "good **day**")
-    page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
-    page.locator("segue-turn").hover()
-    page.get_by_role("button", name="Copy answer").click()
-    expect(page.get_by_text("copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == "You said: good **day**"
-
-
-def test_escape_stops_the_turn_and_keeps_its_text(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:stop")))
+def test_an_answer_can_be_stopped_and_what_waits_for_it_is_shown(server: Served, open_page: Open) -> None:
+    """It keeps its text. Issue 8: `1 scheduled turn waits for this answer`."""
+    key = server.session("websocket:queue")
+    page = open_page(server.at(key))
     write(page, "hold")
     expect(page.locator("segue-turn .text")).to_contain_text("One moment")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
@@ -138,16 +130,8 @@ def test_escape_stops_the_turn_and_keeps_its_text(server: Served, open_page: Ope
     expect(page.locator("segue-turn .text")).to_contain_text("(stopped)")
     expect(page.locator("segue-turn .text")).to_contain_text("One moment")
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
-
-
-def test_messages_and_scheduled_turns_that_wait_for_an_answer_are_shown(
-    server: Served, open_page: Open
-) -> None:
-    """Issue 8: `1 scheduled turn waits for this answer`."""
-    key = server.session("websocket:queue")
-    page = open_page(server.at(key))
     write(page, "hold")
-    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    expect(page.locator("segue-turn.running .text")).to_contain_text("One moment")
     write(page, "and then this")
     expect(page.locator("segue-queue")).to_contain_text("and then this")
     expect(page.locator("segue-queue")).to_contain_text("waiting for this answer")
@@ -165,7 +149,7 @@ def test_messages_and_scheduled_turns_that_wait_for_an_answer_are_shown(
 
 
 def test_days_are_separated(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:days")
+    key = server.session("websocket:separated-days")
     server.say(key, "hello")
     page = open_page(server.at(key), alone=True)
     expect(page.locator(".day")).to_have_text(["Today"])

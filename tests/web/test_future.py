@@ -111,11 +111,23 @@ def test_a_cron_turn_has_a_clock_and_its_jobs_name_and_is_one_line_if_it_found_n
 def test_the_banner_counts_down_and_a_recall_can_be_cancelled_and_skipped(
     server: Served, open_page: Open
 ) -> None:
-    """C9.1, C9.5: its time and Cancel, which can be undone; no Skip if it fires once."""
+    """C9.1, C9.5: its time and Cancel, which can be undone; no Skip if it fires once. What another client
+    sets or cancels shows at once."""
     key = server.session("websocket:banner")
-    recall(server, key, seconds=900)
     page = open_page(server.at(key))
     banner = page.get_by_role("group", name="Pending recall")
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=200_000)
+    expect(page.locator("segue-ghost")).to_contain_text("read build.log")
+    expect(banner).to_be_hidden()
+    server.call("DELETE", f"sessions/{key}/recall")
+    expect(page.locator("segue-ghost")).to_have_count(0)
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=900)
+    expect(banner).to_contain_text("read build.log")
+    expect(page.locator("segue-empty")).to_be_hidden()
+    # What the banner shows is not repeated below the last message.
+    expect(page.locator("segue-ghost")).to_have_count(0)
     expect(banner).to_contain_text("Recall in 14:")
     before = banner.locator(".left").inner_text()
     expect(banner.locator(".left")).not_to_have_text(before)
@@ -128,6 +140,7 @@ def test_the_banner_counts_down_and_a_recall_can_be_cancelled_and_skipped(
     assert server.call("GET", f"sessions/{key}/recall")["recall"]["internal_comment"] == "read build.log"
     server.call("DELETE", f"sessions/{key}/recall")
     expect(banner).to_be_hidden()
+    expect(page.locator("segue-empty")).to_be_visible()
     recall(server, key, seconds=600, every=3600)
     banner.get_by_role("button", name="Skip").click()
     expect(banner).to_contain_text("Recall in 1:")
@@ -154,21 +167,3 @@ def test_a_due_recall_of_a_busy_session_stays_in_the_banner_until_it_has_run(
     expect(banner).to_be_hidden()
     [fired] = server.call("GET", f"sessions/{key}/recalls")["recalls"]
     assert fired["status"] == "fired"
-
-
-def test_a_recall_that_another_client_sets_or_cancels_shows_at_once(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:elsewhere")
-    page = open_page(server.at(key))
-    banner = page.get_by_role("group", name="Pending recall")
-    expect(page.locator("segue-empty")).to_be_visible()
-    recall(server, key, seconds=900)
-    expect(banner).to_contain_text("read build.log")
-    expect(page.locator("segue-empty")).to_be_hidden()
-    # What the banner shows is not repeated below the last message.
-    expect(page.locator("segue-ghost")).to_have_count(0)
-    server.call("DELETE", f"sessions/{key}/recall")
-    expect(banner).to_be_hidden()
-    expect(page.locator("segue-empty")).to_be_visible()
-    recall(server, key, seconds=200_000)
-    expect(page.locator("segue-ghost")).to_contain_text("read build.log")
-    expect(banner).to_be_hidden()

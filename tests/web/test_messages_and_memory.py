@@ -17,7 +17,7 @@ def schedule_message(server: Served, key: str, text: str, *, seconds: float) -> 
     server.call("POST", f"sessions/{key}/scheduled-messages", {"send_at": at, "message_text": text})
 
 
-def test_a_scheduled_message_is_a_ghost_which_can_be_cancelled_here_and_elsewhere(
+def test_a_scheduled_message_is_a_ghost_which_is_cancelled_or_becomes_a_message_in_place(
     server: Served, open_page: Open
 ) -> None:
     """What another client does shows at once; what is cancelled here can be undone."""
@@ -37,12 +37,6 @@ def test_a_scheduled_message_is_a_ghost_which_can_be_cancelled_here_and_elsewher
     (waiting,) = (each for each in messages if each["status"] == "pending")
     server.call("DELETE", f"scheduled-messages/{waiting['task_id']}")
     expect(page.locator("segue-ghost")).to_have_count(0)
-
-
-def test_a_scheduled_message_becomes_a_message_in_place(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:kept-promise")
-    page = open_page(server.at(key))
-    expect(page.locator("segue-empty")).to_be_visible()
     schedule_message(server, key, "It is noon.", seconds=5)
     expect(page.locator("segue-ghost")).to_contain_text("It is noon.")
     expect(page.locator("segue-note")).to_contain_text("It is noon.")

@@ -141,7 +141,7 @@ def test_the_tab_says_how_much_is_unread_and_two_devices_agree(own_server: Serve
 
 
 def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, reached: Served) -> None:
-    """A new key of the server renews the subscription."""
+    """A click on one opens its conversation, and a new key of the server renews the subscription."""
     key = reached.session("websocket:first", title="First reminder")
     page = phone.open(key)
     expect(page.get_by_role("heading", name="First reminder")).to_be_visible()
@@ -155,42 +155,23 @@ def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, rea
     expect(page.get_by_text("Notifications are on for this device.").first).to_be_visible()
     expect(card).to_be_hidden()
     assert page.evaluate("asked") == 1
+    click = """async (session) => {
+        await self.registration.showNotification("x", { data: { session } });
+        const [notification] = await self.registration.getNotifications();
+        self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
+    }"""
+    phone.worker.evaluate(click, reached.session("websocket:clicked", title="clicked"))
+    expect(page.get_by_role("heading", name="clicked")).to_be_visible()
     page.evaluate("localStorage.setItem('test.subscription', JSON.stringify([4, 1, 2]))")
     page.reload()
     kept = "JSON.parse(localStorage.getItem('test.subscription'))?.length"
     eventually_blocking(lambda: page.evaluate(kept) == 65, "a subscription with the key of the server")
 
 
-def test_a_push_reaches_the_real_service_worker_which_asks_its_server_for_the_text(
-    phone: Phone, reached: Served
-) -> None:
-    """A click on a notification opens its conversation."""
-    key, other = (reached.session(f"websocket:{name}", title=name) for name in ("away", "open"))
-    page = phone.open(other)
-    phone.turn_on(page)
-    click = """async (session) => {
-        await self.registration.showNotification("x", { data: { session } });
-        const [notification] = await self.registration.getNotifications();
-        self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
-        notification.close();
-    }"""
-    phone.worker.evaluate(click, key)
-    expect(page.get_by_role("heading", name="away")).to_be_visible()
-    phone.context.new_page()
-    page.close()
-    reached.say(key, "the train leaves at nine")
-    (told,) = phone.told()
-    assert told == {"session": key, "unread": told["unread"]}
-    phone.deliver(told)
-    shown = eventually_blocking(phone.shown, "a notification")
-    assert shown == [
-        {"title": "away", "body": "You said: the train leaves at nine", "tag": key, "session": key}
-    ]
-
-
-def test_nothing_is_pushed_or_shown_while_the_page_is_visible_nor_for_a_quiet_run(
+def test_a_push_is_shown_with_a_text_of_the_server_unless_the_page_is_visible_or_the_run_is_quiet(
     phone: Phone, reached: Served, service: PushService
 ) -> None:
+    """By the real service worker, which asks its server for the text."""
     key, other = (reached.session(f"websocket:{name}", title=name) for name in ("looking", "elsewhere"))
     page = phone.open(key)
     phone.turn_on(page)
@@ -204,8 +185,12 @@ def test_nothing_is_pushed_or_shown_while_the_page_is_visible_nor_for_a_quiet_ru
     page.close()
     reached.say(other, "nothing")
     reached.say(key, "the page is closed")
-    assert [told["session"] for told in phone.told()] == [key]
+    (told,) = phone.told()
+    assert told == {"session": key, "unread": told["unread"]}
     assert phone.shown() == []
+    phone.deliver(told)
+    shown = eventually_blocking(phone.shown, "a notification")
+    assert shown == [{"title": "looking", "body": "You said: the page is closed", "tag": key, "session": key}]
 
 
 def test_turning_them_off_or_logging_out_ends_the_subscription(phone: Phone, reached: Served) -> None:

@@ -30,10 +30,10 @@ def test_a_schedule_is_shown_in_words_and_in_the_viewers_zone_without_a_run_now_
     expect(page.get_by_role("button", name=re.compile(r"run|calendar", re.IGNORECASE))).to_have_count(0)
 
 
-def test_pausing_can_be_undone_and_a_paused_automation_resumed_and_its_next_run_skipped(
+def test_an_automation_is_paused_and_resumed_its_next_run_skipped_and_its_schedule_edited_in_words(
     server: Served, open_page: Open
 ) -> None:
-    key = server.session("websocket:pause")
+    key = server.session("websocket:pause", timezone="Europe/Berlin")
     made = automation(server, key, "monitor", "0 9 * * *")
     page = open_page(server.at(key))
     job = job_of(page, "monitor")
@@ -51,14 +51,7 @@ def test_pausing_can_be_undone_and_a_paused_automation_resumed_and_its_next_run_
     job.get_by_role("button", name="Skip next").click()
     expect(job.locator(".next")).not_to_have_text(before)
     expect(job.locator(".mark.skipped")).to_have_count(1)
-
-
-def test_a_schedule_is_edited_in_words_and_refused_with_an_explanation_if_it_is_unreadable(
-    server: Served, open_page: Open
-) -> None:
-    key = server.session("websocket:edit", timezone="Europe/Berlin")
-    made = automation(server, key, "monitor", "0 9 * * *")
-    page = open_page(server.at(key))
+    # An edited schedule is refused with an explanation if it is unreadable.
     job_of(page, "monitor").get_by_role("button", name="Edit").click()
     page.get_by_role("textbox", name="When").fill("whenever it suits")
     page.get_by_role("button", name="Save").click()

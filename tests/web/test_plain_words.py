@@ -35,7 +35,8 @@ def test_a_scheduled_job_is_confirmed_by_a_card(offline_server: Served, open_pag
 
 
 def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
-    """It can be cancelled, but not changed: the agent sets another one."""
+    """It can be cancelled, but not changed: the agent sets another one. And the card of a message that
+    was sent says so."""
     key = offline_server.session("websocket:recall-card", timezone="Europe/Berlin")
     page = open_page(offline_server.at(key))
     write(page, "check back tomorrow at 9 on https://example.org")
@@ -48,6 +49,9 @@ def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open
     page.get_by_role("button", name="Undo").click()
     # The banner is for recalls of the next 24 hours, and tomorrow at 9 may be later.
     expect(page.locator("segue-recall:not([hidden]), segue-ghost").first).to_be_visible()
+    write(page, "tell me in 2 seconds that the tea is ready")
+    expect(page.locator("segue-note")).to_contain_text("The tea is ready")
+    expect(page.locator("segue-card").last).to_have_text("Done.")
 
 
 def test_a_recurring_recall_is_confirmed_by_a_card(server: Served, open_page: Open) -> None:
@@ -94,14 +98,6 @@ def test_a_scheduled_message_is_confirmed_by_a_card_and_no_machine_text_is_in_th
     card.get_by_role("button", name="Cancel").click()
     expect(card).to_have_text("No longer scheduled.")
     expect(page.locator("segue-ghost")).to_have_count(1)
-
-
-def test_the_card_of_a_message_that_was_sent_says_so(offline_server: Served, open_page: Open) -> None:
-    key = offline_server.session("websocket:sent-card", timezone="Europe/Berlin")
-    page = open_page(offline_server.at(key))
-    write(page, "tell me in 2 seconds that the tea is ready")
-    expect(page.locator("segue-note")).to_contain_text("The tea is ready")
-    expect(page.locator("segue-card")).to_have_text("Done.")
 
 
 def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, open_page: Open) -> None:

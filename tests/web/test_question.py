@@ -20,6 +20,7 @@ def write(page: Page, text: str) -> None:
 def test_a_question_is_a_card_whose_choice_answers_as_the_user_and_leaves_the_question(
     server: Served, open_page: Open
 ) -> None:
+    """An answer may also be written."""
     page = open_page(server.at(server.session("websocket:asked")))
     write(page, "ask 3600")
     card = page.get_by_role("group", name="Pay 120 € to Ana?")
@@ -41,10 +42,6 @@ def test_a_question_is_a_card_whose_choice_answers_as_the_user_and_leaves_the_qu
     page.reload()
     expect(question).to_have_text("Pay 120 € to Ana?")
     expect(page.locator("segue-header .state")).to_have_text("")
-
-
-def test_an_answer_may_be_written(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:written")))
     write(page, "ask")
     question = page.get_by_role("group", name="Which day suits you?")
     expect(question).to_contain_text("Segue waits until")

@@ -44,7 +44,7 @@ def test_what_the_preview_shows_is_what_is_scheduled(
     page = open_page(server.url)
     for text in SCHEDULED:
         with subtests.test(text):
-            visit(page, server, f"preview-{text.replace(' ', '-')}")
+            visit(page, server, text)
             page.get_by_role("textbox", name="Message").fill(text)
             shown = page.locator("segue-hint strong")
             expect(shown).to_be_visible()
@@ -57,11 +57,11 @@ def test_what_the_preview_shows_is_what_is_scheduled(
             assert minutes_between(previewed, moment.astimezone(ZoneInfo("Europe/Berlin"))) <= 1
 
 
-def visit(page: Page, server: Served, name: str) -> str:
-    """Show an empty chat of this name."""
-    key = server.session(f"websocket:{name}", title=name, timezone="Europe/Berlin")
+def visit(page: Page, server: Served, title: str) -> str:
+    """Show an empty chat with this title."""
+    key = server.session(f"websocket:{title.replace(' ', '-')}", title=title, timezone="Europe/Berlin")
     page.goto(server.at(key))
-    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     expect(page.locator("segue-empty")).to_be_visible()
     expect(page.locator("segue-ghost")).to_have_count(0)
     return key
@@ -87,21 +87,9 @@ def test_what_cannot_be_scheduled_is_said_before_enter(
     page = open_page(server.url)
     for text in NOT_SCHEDULED:
         with subtests.test(text):
-            key = visit(page, server, f"refused-{text.replace(' ', '-')}")
+            key = visit(page, server, text)
             page.get_by_role("textbox", name="Message").fill(text)
             expect(page.locator("segue-hint")).to_contain_text("nothing will be scheduled")
             write(page, text)
             assert server.call("GET", f"sessions/{key}/automations")["jobs"] == []
             expect(page.locator("segue-turn .text")).to_contain_text("I scheduled nothing")
-
-
-def test_a_time_that_has_passed_offers_tomorrow(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:passed", timezone="Europe/Berlin")
-    page = open_page(server.at(key))
-    field = page.get_by_role("textbox", name="Message")
-    field.fill("remind me today at 00:01 to go")
-    expect(page.locator("segue-hint")).to_contain_text("already past")
-    page.get_by_role("button", name="Tomorrow instead?").click()
-    expect(field).to_have_value("remind me tomorrow at 00:01 to go")
-    expect(page.locator("segue-hint")).not_to_contain_text("already past")
-    expect(page.locator("segue-hint strong")).to_contain_text("00:01")

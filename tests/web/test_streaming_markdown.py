@@ -146,8 +146,10 @@ def test_tables_and_code_scroll_in_their_own_frames(server: Served, open_page: O
 
 
 def test_code_has_its_language_colours_and_a_copy_button(server: Served, open_page: Open) -> None:
+    """An answer is copied as it was written."""
     key = server.session("websocket:code")
     server.say(key, "document 1 0")
+    server.say(key, "good **day**")
     page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
     code = page.locator(".code")
     expect(code.locator(".bar")).to_contain_text("python")
@@ -155,6 +157,11 @@ def test_code_has_its_language_colours_and_a_copy_button(server: Served, open_pa
     code.get_by_role("button", name="Copy code").click()
     expect(code.get_by_role("button")).to_contain_text("copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith("def rate(errors: int")
+    answer = page.locator("segue-turn").last
+    answer.hover()
+    answer.get_by_role("button", name="Copy answer").click()
+    expect(answer.get_by_text("copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "You said: good **day**"
 
 
 def test_tasks_notes_formulas_and_images_read_as_text_in_the_direction_of_each_block(

@@ -53,7 +53,7 @@ def test_a_retry_asks_the_same_again(server: Served, open_page: Open) -> None:
     key = server.session("websocket:retry", title="Retry")
     first = server.say(key, "hello")["turn_id"]
     page = open_page(server.at(key))
-    other = open_page(server.at(key))
+    other = open_page(server.at(key), context=page.context)
     expect(other.locator("segue-turn .answer .text")).to_have_text("You said: hello")
     page.locator("segue-turn").hover()
     page.get_by_role("button", name="Try again").click()
