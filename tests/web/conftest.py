@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -112,13 +114,30 @@ class Served:
         return answer
 
 
+Serve = Callable[..., AbstractContextManager[Served]]
+
+
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def serve(tmp_path_factory: pytest.TempPathFactory, _prepared_sqlite: Path) -> Serve:
+    """Starts a server with the given options, for as many tests as the caller wants."""
+
+    @contextmanager
+    def serving(**options: Any) -> Iterator[Served]:
+        file = tmp_path_factory.mktemp("web") / "segue.db"
+        shutil.copy(_prepared_sqlite, file)
+        served = Served(f"sqlite:///{file}", **options)
+        served.start()
+        yield served
+        served.end()
+
+    return serving
+
+
+@pytest.fixture(scope="session")
+def server(serve: Serve) -> Iterator[Served]:
     """Shared by all tests; each uses its own sessions."""
-    served = Served(f"sqlite:///{tmp_path_factory.mktemp('web')}/segue.db")
-    served.start()
-    yield served
-    served.end()
+    with serve() as served:
+        yield served
 
 
 @pytest.fixture
@@ -131,12 +150,10 @@ def own_server(migrated_sqlite_url: str) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def offline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def offline_server(serve: Serve) -> Iterator[Served]:
     """A server with the offline agent, which really calls the scheduling tools."""
-    served = Served(f"sqlite:///{tmp_path_factory.mktemp('offline')}/segue.db", offline=True)
-    served.start()
-    yield served
-    served.end()
+    with serve(offline=True) as served:
+        yield served
 
 
 @pytest.fixture(scope="package")  # while it lives, no other event loop can run in this thread

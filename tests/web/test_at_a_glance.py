@@ -31,7 +31,10 @@ def test_the_last_days_of_a_job_show_numbers_on_hover_and_focus(server: Served, 
     expect(bars).to_have_attribute("aria-valuetext", re.compile("0 runs$"))
 
 
-def test_the_next_days_show_what_is_scheduled_here_only(server: Served, open_page: Open) -> None:
+def test_the_next_days_show_what_is_scheduled_here_only_and_count_what_the_forecast_counts(
+    server: Served, open_page: Open
+) -> None:
+    """One truth: each number is the server's."""
     other = server.session("websocket:elsewhere-days")
     automation(server, other, "of another chat", "0 9 * * *")
     key = server.session("websocket:next-days", timezone="Europe/Berlin")
@@ -46,17 +49,12 @@ def test_the_next_days_show_what_is_scheduled_here_only(server: Served, open_pag
     timeline.locator(".bar").nth(7).hover()
     expect(timeline.locator(".reading")).to_contain_text("once in a week")
     assert "another chat" not in timeline.inner_text()
-
-
-def test_the_next_days_count_what_the_forecast_counts(server: Served, open_page: Open) -> None:
-    """One truth: each number is the server's."""
     key = server.session("websocket:one-count", timezone="America/New_York")
     automation(server, key, "often", "every 10m")
     automation(server, key, "on workdays", "0 9 * * 1-5")
     recall(server, key, seconds=90_000, every=86_400)
     foretold = server.call("GET", f"sessions/{key}/forecast?timezone=Europe/Berlin")
-    page = open_page(server.at(key))
-    timeline = page.locator("segue-timeline")
+    page.goto(server.at(key))
     expect(timeline.locator(".reading")).to_contain_text(f"{foretold['total']['runs']:,} times in 30 days")
     tomorrow = foretold["days"][1]
     timeline.locator(".bar").nth(1).hover()
@@ -110,23 +108,15 @@ def test_an_archiving_that_failed_says_so_and_can_be_tried_again(server: Served,
     expect(drawer.locator(".failed")).to_be_hidden()
 
 
-def test_a_fact_says_what_it_is_about_and_where_it_comes_from(own_server: Served, open_page: Open) -> None:
-    key = own_server.session("websocket:facts")
-    own_server.say(key, "I live in Rome and I like tea. We decided to ship on Friday.")
-    own_server.call("POST", f"sessions/{key}/commit", {})
-    own_server.wait_for("memories", lambda answer: bool(answer["memories"]))
-    page = open_page(own_server.at(key))
-    facts = page.get_by_role("region", name="Memory").locator(":scope > ul li")
-    expect(facts.filter(has_text="Friday")).to_contain_text("about this chat · learned")
-    expect(facts.filter(has_text="tea").first).to_contain_text("about you · learned")
-
-
 def test_the_page_speaks_german_to_a_german_browser(server: Served, open_page: Open) -> None:
     key = server.session("websocket:german", timezone="Europe/Berlin")
-    automation(server, key, "Bericht", "0 9 * * 1,3")
+    unanswered = {"when": [{"if": "unanswered", "since": "last_run"}]}
+    automation(server, key, "Bericht", "0 9 * * 1,3", policy=unanswered)
     page = open_page(server.at(key), locale="de-DE")
     expect(page.locator("html")).to_have_attribute("lang", "de-DE")
     expect(page.locator("segue-automation")).to_contain_text("Montag und Mittwoch um 09:00")
+    told = "nur wenn seit dem letzten Bericht niemand geantwortet hat"
+    expect(page.locator("segue-automation .condition")).to_have_text(told)
     page.get_by_role("button", name="Bearbeiten: Bericht").click()
     expect(page.get_by_label("Wann")).to_have_value("jeden Montag und Mittwoch um 09:00")
     expect(page.locator("segue-edit segue-hint strong")).to_contain_text("09:00")

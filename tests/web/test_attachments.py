@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import quote
 
 import pytest
@@ -21,7 +22,7 @@ AT_ONCE = 20
 
 
 def opened(server: Served, open_page: Open, name: str) -> Page:
-    page = open_page(server.at(server.session(f"websocket:{name}", title=name)))
+    page = open_page(server.at(server.session(f"websocket:files-{name}", title=name)))
     page.evaluate("customElements.whenDefined('segue-files').then(() => true)")
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     return page
@@ -71,16 +72,16 @@ def test_a_picture_and_a_file_are_sent_and_shown(server: Served, open_page: Open
     )
 
 
-@pytest.mark.parametrize("by", ["drop", "paste"])
-def test_a_picture_is_dropped_or_pasted_and_sent_without_words(
-    server: Served, open_page: Open, by: str
-) -> None:
-    page = opened(server, open_page, f"by-{by}")
-    give(page, [("cat.png", "image/png", CAT)], by=by)
-    assert tray(page) == ["cat.png"]
-    send(page)
-    expect(page.locator("segue-turn .thumbnail img")).to_have_js_property("naturalWidth", 240)
-    expect(page.locator("segue-turn .user .words")).to_be_hidden()
+def test_a_picture_is_dropped_or_pasted_and_sent_without_words(server: Served, open_page: Open) -> None:
+    page = opened(server, open_page, "given")
+    for number, by in enumerate(("drop", "paste"), 1):
+        give(page, [("cat.png", "image/png", CAT)], by=by)
+        assert tray(page) == ["cat.png"]
+        send(page)
+        expect(page.locator("segue-turn")).to_have_count(number)
+        turn = page.locator("segue-turn").last
+        expect(turn.locator(".thumbnail img")).to_have_js_property("naturalWidth", 240)
+        expect(turn.locator(".user .words")).to_be_hidden()
 
 
 def test_a_file_is_removed_before_it_is_sent_and_survives_a_reload(server: Served, open_page: Open) -> None:
@@ -125,9 +126,16 @@ def test_a_message_that_was_refused_keeps_its_files(server: Served, open_page: O
     assert tray(page) == ["cat.png"]
 
 
-def test_files_of_an_answer_are_shown_like_those_of_a_question(server: Served, open_page: Open) -> None:
+def test_only_an_image_is_shown_as_one_in_a_question_and_in_an_answer(
+    server: Served, open_page: Open
+) -> None:
     page = opened(server, open_page, "answers")
-    key = "websocket:answers"
+    key = "websocket:files-answers"
+    give(page, [("photo.png", "image/png", HTML)])
+    expect(page.locator("segue-files .size")).to_have_text("not an image; sent as a file")
+    send(page)
+    expect(page.locator("segue-turn a.chip")).to_have_count(1)
+    expect(page.locator("segue-turn img")).to_have_count(0)
     part = page.evaluate(
         """async ([path, bytes]) => (await fetch(path, {
           method: "POST", body: new Uint8Array(bytes)})).json()""",
@@ -138,41 +146,34 @@ def test_files_of_an_answer_are_shown_like_those_of_a_question(server: Served, o
     expect(page.locator("segue-note .thumbnail img")).to_have_js_property("naturalWidth", 240)
 
 
-def test_a_file_that_is_no_image_is_said_to_be_none(server: Served, open_page: Open) -> None:
-    page = opened(server, open_page, "lies")
-    give(page, [("photo.png", "image/png", HTML)])
-    expect(page.locator("segue-files .size")).to_have_text("not an image; sent as a file")
-    send(page)
-    expect(page.locator("segue-turn a.chip")).to_have_count(1)
-    expect(page.locator("segue-turn img")).to_have_count(0)
+REFUSED = [
+    (409, "too_many_files", "this chat has no room for more files"),
+    (500, "storage_failure", "the server could not store the file; its disk may be full"),
+    (0, "", "The server cannot be reached."),
+]
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "sentence"),
-    [
-        (409, "too_many_files", "this chat has no room for more files"),
-        (500, "storage_failure", "the server could not store the file; its disk may be full"),
-        (0, "", "The server cannot be reached."),
-    ],
-)
 def test_a_file_that_was_not_stored_says_why_and_the_text_stays(
-    server: Served, open_page: Open, status: int, code: str, sentence: str
+    server: Served, open_page: Open, subtests: pytest.Subtests
 ) -> None:
-    page = opened(server, open_page, f"refused-{status}")
-
-    def refuse(route: Route) -> None:
-        if not status:
-            route.abort()
-            return
-        route.fulfill(status=status, content_type="application/problem+json", body=json.dumps({"code": code}))
-
-    page.route("**/files?name=*", refuse)
+    page = opened(server, open_page, "refused")
     page.get_by_role("textbox", name="Message").fill("half a sentence")
-    give(page, [("cat.png", "image/png", CAT)])
-    expect(page.locator("segue-files").get_by_role("alert")).to_contain_text(f"cat.png: {sentence}")
-    assert tray(page) == []
-    expect(page.get_by_role("textbox", name="Message")).to_have_value("half a sentence")
-    expect(page.get_by_role("button", name="Send")).to_be_enabled()
+    for status, code, sentence in REFUSED:
+        with subtests.test(code):
+            page.route("**/files?name=*", partial(refuse, status, code), times=1)
+            give(page, [(f"cat-{status}.png", "image/png", CAT)])
+            alert = page.locator("segue-files").get_by_role("alert")
+            expect(alert).to_contain_text(f"cat-{status}.png: {sentence}")
+            assert tray(page) == []
+            expect(page.get_by_role("textbox", name="Message")).to_have_value("half a sentence")
+            expect(page.get_by_role("button", name="Send")).to_be_enabled()
+
+
+def refuse(status: int, code: str, route: Route) -> None:
+    if not status:
+        route.abort()
+        return
+    route.fulfill(status=status, content_type="application/problem+json", body=json.dumps({"code": code}))
 
 
 def test_a_file_that_is_too_large_or_empty_is_refused(server: Served, open_page: Open) -> None:
@@ -215,14 +216,19 @@ def test_a_hundred_hostile_files_do_nothing(server: Served, open_page: Open) -> 
         send(page)
         expect(page.locator("segue-turn")).to_have_count(first // AT_ONCE + 1)
     expect(page.locator("segue-turn.running")).to_have_count(0)
-    key = quote("websocket:hostile")
+    key = quote("websocket:files-hostile")
     messages = server.call("GET", f"sessions/{key}/messages")["messages"]
     parts = [part for message in messages for part in message["parts"]]
     assert len(parts) == 100
-    for part in parts:
-        head = page.evaluate(
-            "(id) => fetch(`files/${id}`).then((it) => Object.fromEntries(it.headers))", part["id"]
-        )
+    heads = page.evaluate(
+        """async (ids) => {
+          const heads = [];
+          for (const id of ids) heads.push(Object.fromEntries((await fetch(`files/${id}`)).headers));
+          return heads;
+        }""",
+        [part["id"] for part in parts],
+    )
+    for part, head in zip(parts, heads, strict=True):
         assert head["content-disposition"].startswith("attachment"), part
         assert head["x-content-type-options"] == "nosniff", part
         assert "sandbox" in head["content-security-policy"], part
@@ -236,17 +242,21 @@ def test_a_hundred_hostile_files_do_nothing(server: Served, open_page: Open) -> 
     assert page.evaluate("location.pathname") == "/"
 
 
-@pytest.mark.parametrize("content", [SVG, HTML], ids=["svg", "html"])
 def test_a_file_that_is_opened_by_its_address_is_saved(
-    server: Served, open_page: Open, content: bytes
+    server: Served, open_page: Open, subtests: pytest.Subtests
 ) -> None:
-    page = opened(server, open_page, f"inline-{len(content)}")
-    give(page, [("evil.svg", "image/svg+xml", content)])
-    tray(page)
-    part = page.evaluate("JSON.parse(Object.entries(localStorage).find(([k]) => k.includes('files'))[1])[0]")
-    with page.expect_download():
-        page.evaluate("(url) => { location.href = url }", f"{server.url}files/{part['id']}")
-    assert page.url.startswith(f"{server.url}#")
+    page = opened(server, open_page, "inline")
+    for number, (name, content) in enumerate((("svg", SVG), ("html", HTML))):
+        with subtests.test(name):
+            give(page, [("evil.svg", "image/svg+xml", content)])
+            expect(page.locator("segue-files li")).to_have_count(number + 1)
+            tray(page)
+            stored = "JSON.parse(Object.entries(localStorage).find(([k]) => k.includes('files'))[1]).at(-1)"
+            part = page.evaluate(stored)
+            with page.expect_download() as download:
+                page.evaluate("(url) => { location.href = url }", f"{server.url}files/{part['id']}")
+            assert download.value.path().read_bytes() == content
+            assert page.url.startswith(f"{server.url}#")
 
 
 def log_in(open_page: Open, address: str, key: str) -> Page:

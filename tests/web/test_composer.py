@@ -10,7 +10,9 @@ from tests.web.conftest import Served
 Open = Callable[..., Page]
 
 
-def test_enter_sends_and_shift_enter_breaks_the_line(server: Served, open_page: Open) -> None:
+def test_enter_sends_unless_it_breaks_the_line_or_ends_a_composed_word(
+    server: Served, open_page: Open
+) -> None:
     page = open_page(server.at(server.session("websocket:keys")))
     field = page.get_by_role("textbox", name="Message")
     field.fill("one")
@@ -21,11 +23,6 @@ def test_enter_sends_and_shift_enter_breaks_the_line(server: Served, open_page: 
     expect(field).to_have_value("")
     expect(page.locator("segue-turn .words")).to_contain_text("one")
     expect(page.locator("segue-turn .words br")).to_have_count(1)
-
-
-def test_an_enter_that_ends_a_composed_word_does_not_send(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:composing")))
-    field = page.get_by_role("textbox", name="Message")
     field.fill("你好")
     composed = (
         'new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true })'
@@ -53,8 +50,10 @@ def test_a_draft_survives_leaving_and_a_reload(server: Served, open_page: Open) 
     expect(field).to_have_value("half a thought")
 
 
-def test_a_time_is_previewed(server: Served, open_page: Open) -> None:
-    """Issue 8: a preview of the resolved time before sending."""
+def test_a_time_is_previewed_and_marked_if_it_is_past_or_cannot_be_read(
+    server: Served, open_page: Open
+) -> None:
+    """Issues 8 and 19: a preview of the resolved time before sending, or the verdict and no moment."""
     page = open_page(server.at(server.session("websocket:hint")))
     field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
     field.fill("remind me tomorrow at 9 to call Ana")
@@ -65,20 +64,16 @@ def test_a_time_is_previewed(server: Served, open_page: Open) -> None:
     expect(hint).to_contain_text("then")
     field.fill("what a nice day")
     expect(hint).to_be_hidden()
-
-
-def test_a_time_in_the_past_is_marked(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:too-late")))
-    page.get_by_role("textbox", name="Message").fill("remind me on 2021-03-01 at 9 to call Ana")
-    hint = page.locator("segue-hint")
+    field.fill("remind me on 2021-03-01 at 9 to call Ana")
     expect(hint).to_contain_text("already past")
     expect(hint.locator("strong")).to_contain_text("2021")
-
-
-def test_a_time_that_cannot_be_read_is_marked(server: Served, open_page: Open) -> None:
-    """Issue 19: the preview shows the verdict, and no moment."""
-    page = open_page(server.at(server.session("websocket:not-read")))
-    field, hint = page.get_by_role("textbox", name="Message"), page.locator("segue-hint")
+    field.fill("remind me today at 00:01 to go")
+    expect(hint.locator("strong")).not_to_contain_text("2021")
+    expect(hint).to_contain_text("already past")
+    page.get_by_role("button", name="Tomorrow instead?").click()
+    expect(field).to_have_value("remind me tomorrow at 00:01 to go")
+    expect(hint).not_to_contain_text("already past")
+    expect(hint.locator("strong")).to_contain_text("00:01")
     field.fill("remind me every friday at 9 until christmas to call Ana")
     expect(hint.locator(".phrase")).to_have_text("until christmas")
     expect(hint.locator("strong")).to_contain_text("not understood as a time")

@@ -112,13 +112,3 @@ def test_a_ghost_goes_out_when_it_is_answered(server: Served, open_page: Open) -
     told = job_of(page, "bank").locator(".condition")
     expect(told).to_contain_text("As things are, the next run is left out.")
     assert page.locator("segue-toasts").inner_text() == ""
-
-
-def test_conditions_are_edited_in_german_and_chinese(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:conditions-de", timezone="Europe/Berlin")
-    automation(server, key, "bericht", "0 9 * * *", policy={"when": [LAST_RUN]})
-    german = open_page(server.at(key), locale="de-DE")
-    told = "nur wenn seit dem letzten Bericht niemand geantwortet hat"
-    expect(german.locator("segue-automation .condition")).to_have_text(told)
-    chinese = open_page(server.at(key), locale="zh-CN")
-    expect(chinese.locator("segue-automation .condition")).to_have_text("仅当自上次报告以来无人回复")

@@ -19,14 +19,14 @@ def write(page: Page, text: str) -> None:
 
 def test_an_answer_streams_in_and_is_rendered_while_it_grows(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:stream")))
-    write(page, "stream 120 15")
+    write(page, "stream 60 30")
     text = page.locator("segue-turn .text")
     expect(text.locator("strong", has_text="b0")).to_be_visible()
     expect(page.locator("segue-turn.running")).to_be_visible()
     expect(page.locator("segue-turn.running")).to_have_count(0)
-    expect(text.locator("strong")).to_have_count(14)
+    expect(text.locator("strong")).to_have_count(7)
     said = re.findall(r"\bw\d+", text.inner_text())
-    assert said == [f"w{number}" for number in range(120)]
+    assert said == [f"w{number}" for number in range(60)]
 
 
 def test_only_the_block_that_is_still_open_is_rendered_again(server: Served, open_page: Open) -> None:
@@ -45,7 +45,7 @@ def test_only_the_block_that_is_still_open_is_rendered_again(server: Served, ope
     page.keyboard.press("Escape")
 
 
-def test_markdown_is_shown_and_nothing_in_it_runs(server: Served, open_page: Open) -> None:
+def test_markdown_is_shown_nothing_in_it_runs_and_thinking_is_folded(server: Served, open_page: Open) -> None:
     page = open_page(server.at(server.session("websocket:rich")))
     write(page, "rich")
     text = page.locator("segue-turn .text")
@@ -55,6 +55,11 @@ def test_markdown_is_shown_and_nothing_in_it_runs(server: Served, open_page: Ope
     assert text.get_by_role("link", name="the log").get_attribute("rel") == "noopener noreferrer nofollow"
     expect(text.locator("script, img, a[href^=javascript]")).to_have_count(0)
     assert page.evaluate("window.harmed") is None
+    write(page, "think")
+    expect(page.locator("segue-turn .text").last).to_have_text("So be it.")
+    expect(page.get_by_text("First this, then that.")).to_be_hidden()
+    page.get_by_text("Thinking", exact=True).last.click()
+    expect(page.get_by_text("First this, then that.")).to_be_visible()
 
 
 def test_an_answer_that_its_channel_refused_is_marked(server: Served, open_page: Open) -> None:
@@ -70,15 +75,6 @@ def test_an_answer_that_its_channel_refused_is_marked(server: Served, open_page:
         page.reload()
     answer = server.call("GET", f"sessions/{key}/messages")["messages"][1]
     assert (answer["content"], answer["delivery"]) == ("You said: hello", "failed")
-
-
-def test_thinking_is_folded(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:think")))
-    write(page, "think")
-    expect(page.locator("segue-turn .text")).to_have_text("So be it.")
-    expect(page.get_by_text("First this, then that.")).to_be_hidden()
-    page.get_by_text("Thinking", exact=True).click()
-    expect(page.get_by_text("First this, then that.")).to_be_visible()
 
 
 def test_a_message_written_before_the_log_has_loaded_is_sent_after_subscribing(
@@ -101,30 +97,32 @@ def test_a_message_written_before_the_log_has_loaded_is_sent_after_subscribing(
     assert [each["type"] for each in sent if each["session"] == key] == ["subscribe", "message"]
 
 
-def test_a_tool_call_shows_its_arguments_and_result(server: Served, open_page: Open) -> None:
+def test_a_tool_call_is_told_in_words_and_shows_its_arguments_and_result(
+    server: Served, open_page: Open
+) -> None:
+    """Below it, a failure and an empty answer are one line each."""
     key = server.session("websocket:tool")
-    server.say(key, "tool")
-    card = open_page(server.at(key)).locator("segue-tool")
-    expect(card.locator("summary")).to_contain_text("Read a file")
+    for said in ("tool", "fail", "nothing"):
+        server.say(key, said)
+    page = open_page(server.at(key))
+    card = page.locator("segue-tool")
+    expect(card.locator("summary")).to_have_text("Read a filebuild.log")
     expect(card.get_by_text("build 418: ok")).to_be_hidden()
+    expect(card.get_by_text("read_file")).to_be_hidden()
     card.locator("summary").click()
+    expect(card.get_by_text("read_file")).to_be_visible()
     expect(card.get_by_text('"lines": 3')).to_be_visible()
     expect(card.get_by_text("14 ms")).to_be_visible()
     expect(card.get_by_text("build 418: ok")).to_be_visible()
+    slim = page.locator("segue-turn.slim")
+    expect(slim.first.locator(".outcome.error")).to_have_text("failed")
+    expect(slim.last).to_contain_text("nothing to say")
 
 
-def test_an_answer_is_copied_as_it_was_written(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:copy")
-    server.say(key, "good **day**")
-    page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
-    page.locator("segue-turn").hover()
-    page.get_by_role("button", name="Copy answer").click()
-    expect(page.get_by_text("copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == "You said: good **day**"
-
-
-def test_escape_stops_the_turn_and_keeps_its_text(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:stop")))
+def test_an_answer_can_be_stopped_and_what_waits_for_it_is_shown(server: Served, open_page: Open) -> None:
+    """It keeps its text. Issue 8: `1 scheduled turn waits for this answer`."""
+    key = server.session("websocket:queue")
+    page = open_page(server.at(key))
     write(page, "hold")
     expect(page.locator("segue-turn .text")).to_contain_text("One moment")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
@@ -132,26 +130,16 @@ def test_escape_stops_the_turn_and_keeps_its_text(server: Served, open_page: Ope
     expect(page.locator("segue-turn .text")).to_contain_text("(stopped)")
     expect(page.locator("segue-turn .text")).to_contain_text("One moment")
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
-
-
-def test_a_message_sent_during_an_answer_is_shown_as_waiting(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:queue")))
     write(page, "hold")
-    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    expect(page.locator("segue-turn.running .text")).to_contain_text("One moment")
     write(page, "and then this")
     expect(page.locator("segue-queue")).to_contain_text("and then this")
     expect(page.locator("segue-queue")).to_contain_text("waiting for this answer")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("segue-turn").last).to_contain_text("You said: and then this")
     expect(page.locator("segue-queue .row")).to_have_count(0)
-
-
-def test_a_waiting_scheduled_turn_is_shown(server: Served, open_page: Open) -> None:
-    """Issue 8: `1 scheduled turn waits for this answer`."""
-    key = server.session("websocket:patient")
-    page = open_page(server.at(key))
     write(page, "hold")
-    expect(page.locator("segue-turn .text")).to_contain_text("One moment")
+    expect(page.locator("segue-turn.running .text")).to_contain_text("One moment")
     soon = {"name": "look", "message": "look around", "schedule": "every 1s", "policy": {"max_runs": 1}}
     server.call("POST", f"sessions/{key}/automations", soon)
     expect(page.get_by_text("1 scheduled turn waits for this answer")).to_be_visible()
@@ -160,18 +148,8 @@ def test_a_waiting_scheduled_turn_is_shown(server: Served, open_page: Open) -> N
     expect(page.get_by_text("1 scheduled turn waits")).to_be_hidden()
 
 
-def test_a_failure_and_an_empty_answer_are_one_line_each(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:slim")
-    server.say(key, "fail")
-    server.say(key, "nothing")
-    page = open_page(server.at(key))
-    slim = page.locator("segue-turn.slim")
-    expect(slim.first.locator(".outcome.error")).to_have_text("failed")
-    expect(slim.last).to_contain_text("nothing to say")
-
-
 def test_days_are_separated(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:days")
+    key = server.session("websocket:separated-days")
     server.say(key, "hello")
     page = open_page(server.at(key), alone=True)
     expect(page.locator(".day")).to_have_text(["Today"])

@@ -45,6 +45,15 @@ def test_nothing_is_loaded_from_another_host_and_nothing_is_inline() -> None:
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", path.read_text("utf-8")), path
 
 
+def test_light_and_dark_differ_only_in_colours() -> None:
+    """So the tests of accessibility need not look at anything else in dark."""
+    for path in [*SCRIPTS, *STYLES]:
+        text = path.read_text("utf-8")
+        assert "prefers-color-scheme" not in text, path
+        chosen = re.findall(r"[^{}]*data-theme[^{}]*\{([^{}]*)\}", text) if path.suffix == ".css" else []
+        assert [rule.strip() for rule in chosen if not re.fullmatch(r"\s*color-scheme: \w+;\s*", rule)] == []
+
+
 def catalogue(language: str) -> dict[str, str]:
     text = (WEB / "words" / f"{language}.js").read_text("utf-8")
     return dict(re.findall(r"^  (\w+):([ \n].*(?:\n {4}.*)*(?:\n  \})?),$", text, re.MULTILINE))

@@ -49,15 +49,31 @@ def test_a_found_message_is_shown_in_its_chat_however_far_back(
     expect(turn).to_be_focused()
 
 
-def test_the_keyboard_searches_and_opens_what_was_found(
-    server: Served, open_page: Open, long_talk: str
+NOT_FOUND = [
+    ("", "Write a word that was said, in any chat."),
+    ("a", "One letter finds too much. Write at least two."),
+    ("!?", "Write a word; punctuation is not searched."),
+    ("xylophone", "No message has these words."),
+]
+
+
+def test_the_keyboard_searches_and_opens_what_was_found_or_the_search_says_what_to_write(
+    server: Served, open_page: Open, long_talk: str, subtests: pytest.Subtests
 ) -> None:
     page = open_page(server.at(long_talk))
     expect(page.locator("segue-turn").last).to_be_visible()
     page.locator(".scroll").focus()
     page.keyboard.press("f")
-    search(page, "天气预报")
     dialog = page.get_by_role("dialog", name="Search messages")
+    for words, sentence in NOT_FOUND:
+        with subtests.test(words):
+            search(page, words)
+            expect(dialog.get_by_role("status")).to_contain_text(sentence)
+            expect(dialog.get_by_role("listitem")).to_have_count(0)
+    with subtests.test("one character of Chinese is a word"):
+        search(page, "雨")
+        expect(dialog.locator("mark").first).to_have_text("雨")
+    search(page, "天气预报")
     expect(dialog.locator("mark").first).to_have_text("天气预报")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -65,36 +81,6 @@ def test_the_keyboard_searches_and_opens_what_was_found(
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
     expect(page.locator("segue-turn", has_text="天气预报")).to_be_in_viewport()
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("", "Write a word that was said, in any chat."),
-        ("a", "One letter finds too much. Write at least two."),
-        ("!?", "Write a word; punctuation is not searched."),
-        ("xylophone", "No message has these words."),
-    ],
-)
-def test_a_search_that_finds_nothing_says_what_to_write(
-    server: Served, open_page: Open, long_talk: str, words: str, sentence: str
-) -> None:
-    page = open_page(server.at(long_talk))
-    expect(page.locator("segue-turn").last).to_be_visible()
-    page.locator(".scroll").focus()
-    page.keyboard.press("f")
-    search(page, words)
-    expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text(sentence)
-    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(0)
-
-
-def test_one_character_of_chinese_is_a_word(server: Served, open_page: Open, long_talk: str) -> None:
-    page = open_page(server.at(long_talk))
-    expect(page.locator("segue-turn").last).to_be_visible()
-    page.locator(".scroll").focus()
-    page.keyboard.press("f")
-    search(page, "雨")
-    expect(page.get_by_role("dialog").locator("mark").first).to_have_text("雨")
 
 
 def test_a_text_with_markup_is_shown_as_text(server: Served, open_page: Open) -> None:

@@ -28,7 +28,9 @@ def automation(server: Served, key: str, name: str, schedule: str, **more: objec
     return made
 
 
-def test_upcoming_entries_are_below_the_last_turn_in_order_of_time(server: Served, open_page: Open) -> None:
+def test_upcoming_entries_are_below_the_last_turn_in_order_of_time_and_folded_if_many(
+    server: Served, open_page: Open
+) -> None:
     key = server.session("websocket:ghosts", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "deploy went out, watch it")
     # Far enough ahead: a time within the hour would be shown in minutes.
@@ -49,6 +51,12 @@ def test_upcoming_entries_are_below_the_last_turn_in_order_of_time(server: Serve
                   document.querySelector("segue-ghost").getBoundingClientRect().top]"""
     )
     assert first_begins >= last_ends
+    for minute in range(5):
+        automation(server, key, f"job {minute}", f"{minute} {hour} * * *")
+    expect(page.get_by_role("button", name="and 3 more")).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(4)
+    page.get_by_role("button", name="and 3 more").click()
+    expect(page.locator("segue-ghost")).to_have_count(7)
 
 
 def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> None:
@@ -83,7 +91,10 @@ def test_a_ghost_becomes_a_turn_in_place(server: Served, open_page: Open) -> Non
     assert all(0 < duration < 200 for duration in seen["moves"])
 
 
-def test_a_cron_turn_has_a_clock_and_its_jobs_name(server: Served, open_page: Open) -> None:
+def test_a_cron_turn_has_a_clock_and_its_jobs_name_and_is_one_line_if_it_found_nothing(
+    server: Served, open_page: Open
+) -> None:
+    """Requirements, cron 7.4: a check that found nothing is a collapsed status line in the session."""
     key = server.session("websocket:cron-turn")
     page = open_page(server.at(key))
     automation(server, key, "daily monitor", "every 1s", policy={"max_runs": 1})
@@ -91,26 +102,32 @@ def test_a_cron_turn_has_a_clock_and_its_jobs_name(server: Served, open_page: Op
     expect(turn.locator(".label")).to_contain_text("daily monitor")
     expect(turn.locator(".node.clock")).to_be_visible()
     expect(turn.locator(".text")).to_contain_text("You said: look around")
-
-
-def test_a_check_that_found_nothing_is_one_line(server: Served, open_page: Open) -> None:
-    """Requirements, cron 7.4: a collapsed status line in the session."""
-    key = server.session("websocket:check")
-    page = open_page(server.at(key))
     automation(server, key, "watch", "every 1s", message="nothing", mode="check", policy={"max_runs": 1})
-    turn = page.locator("segue-turn.scheduled.slim")
-    expect(turn).to_contain_text("watch")
-    expect(turn).to_contain_text("checked, nothing new")
+    slim = page.locator("segue-turn.scheduled.slim")
+    expect(slim).to_contain_text("watch")
+    expect(slim).to_contain_text("checked, nothing new")
 
 
-def test_the_banner_counts_down_and_cancelling_a_recall_can_be_undone(
+def test_the_banner_counts_down_and_a_recall_can_be_cancelled_and_skipped(
     server: Served, open_page: Open
 ) -> None:
-    """C9.1, C9.5: its time and Cancel; no Skip, because it fires once."""
+    """C9.1, C9.5: its time and Cancel, which can be undone; no Skip if it fires once. What another client
+    sets or cancels shows at once."""
     key = server.session("websocket:banner")
-    recall(server, key, seconds=900)
     page = open_page(server.at(key))
     banner = page.get_by_role("group", name="Pending recall")
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=200_000)
+    expect(page.locator("segue-ghost")).to_contain_text("read build.log")
+    expect(banner).to_be_hidden()
+    server.call("DELETE", f"sessions/{key}/recall")
+    expect(page.locator("segue-ghost")).to_have_count(0)
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=900)
+    expect(banner).to_contain_text("read build.log")
+    expect(page.locator("segue-empty")).to_be_hidden()
+    # What the banner shows is not repeated below the last message.
+    expect(page.locator("segue-ghost")).to_have_count(0)
     expect(banner).to_contain_text("Recall in 14:")
     before = banner.locator(".left").inner_text()
     expect(banner.locator(".left")).not_to_have_text(before)
@@ -121,6 +138,12 @@ def test_the_banner_counts_down_and_cancelling_a_recall_can_be_undone(
     page.get_by_role("button", name="Undo").click()
     expect(banner).to_contain_text("read build.log")
     assert server.call("GET", f"sessions/{key}/recall")["recall"]["internal_comment"] == "read build.log"
+    server.call("DELETE", f"sessions/{key}/recall")
+    expect(banner).to_be_hidden()
+    expect(page.locator("segue-empty")).to_be_visible()
+    recall(server, key, seconds=600, every=3600)
+    banner.get_by_role("button", name="Skip").click()
+    expect(banner).to_contain_text("Recall in 1:")
 
 
 def test_a_due_recall_of_a_busy_session_stays_in_the_banner_until_it_has_run(
@@ -144,38 +167,3 @@ def test_a_due_recall_of_a_busy_session_stays_in_the_banner_until_it_has_run(
     expect(banner).to_be_hidden()
     [fired] = server.call("GET", f"sessions/{key}/recalls")["recalls"]
     assert fired["status"] == "fired"
-
-
-def test_a_recurring_recall_can_be_skipped(server: Served, open_page: Open) -> None:
-    """C9.1, C9.5."""
-    key = server.session("websocket:skip-recall")
-    recall(server, key, seconds=600, every=3600)
-    page = open_page(server.at(key))
-    banner = page.get_by_role("group", name="Pending recall")
-    banner.get_by_role("button", name="Skip").click()
-    expect(banner).to_contain_text("Recall in 1:")
-
-
-def test_a_recall_that_another_client_sets_or_cancels_shows_at_once(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:elsewhere")
-    page = open_page(server.at(key))
-    banner = page.get_by_role("group", name="Pending recall")
-    expect(page.locator("segue-empty")).to_be_visible()
-    recall(server, key, seconds=900)
-    expect(banner).to_be_visible()
-    expect(page.locator("segue-empty")).to_be_hidden()
-    # What the banner shows is not repeated below the last message.
-    expect(page.locator("segue-ghost")).to_have_count(0)
-    server.call("DELETE", f"sessions/{key}/recall")
-    expect(banner).to_be_hidden()
-    expect(page.locator("segue-empty")).to_be_visible()
-
-
-def test_many_upcoming_entries_are_folded(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:many")
-    for hour in range(7):
-        automation(server, key, f"job {hour}", f"{hour} 9 * * *")
-    page = open_page(server.at(key))
-    expect(page.locator("segue-ghost")).to_have_count(4)
-    page.get_by_role("button", name="and 3 more").click()
-    expect(page.locator("segue-ghost")).to_have_count(7)

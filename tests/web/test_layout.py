@@ -52,12 +52,23 @@ def test_the_first_answer_opens_no_panel(server: Served, open_page: Open) -> Non
     assert main.bounding_box() == before
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_a_toast_covers_nothing_that_it_is_about(
-    server: Served, open_page: Open, full: str, width: int
+@pytest.mark.parametrize("widths", [[1440, 1920], [390]], ids=["wide", "narrow"])
+def test_text_has_one_left_edge_and_a_readable_width_and_a_toast_covers_nothing_that_it_is_about(
+    server: Served, open_page: Open, full: str, widths: list[int]
 ) -> None:
-    page = open_page(server.at(full), viewport={"width": width, "height": 900})
+    page = open_page(server.at(full), viewport={"width": widths[0], "height": 900})
+    expect(page.locator("segue-ghost")).to_have_count(1)
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        check_edge_and_width(page)
+    page.set_viewport_size({"width": widths[0], "height": 900})
     page.locator("segue-ghost").get_by_role("button", name="Pause").click()
+    check_toast(page)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("segue-ghost")).to_have_count(1)
+
+
+def check_toast(page: Page) -> None:
     toast = page.locator(".toast").bounding_box()
     assert toast
     for part in ("segue-composer", "segue-future", "segue-turn:last-of-type"):
@@ -66,16 +77,9 @@ def test_a_toast_covers_nothing_that_it_is_about(
             apart = box["y"] >= toast["y"] + toast["height"] or toast["y"] >= box["y"] + box["height"]
             beside = box["x"] >= toast["x"] + toast["width"] or toast["x"] >= box["x"] + box["width"]
             assert apart or beside, part
-    page.get_by_role("button", name="Undo").click()
-    expect(page.locator("segue-ghost")).to_have_count(1)
 
 
-@pytest.mark.parametrize("width", [1440, 1920, 390])
-def test_text_has_one_left_edge_and_a_readable_width(
-    server: Served, open_page: Open, full: str, width: int
-) -> None:
-    page = open_page(server.at(full), viewport={"width": width, "height": 900})
-    expect(page.locator("segue-ghost")).to_have_count(1)
+def check_edge_and_width(page: Page) -> None:
     edges: list[float] = page.evaluate(
         """() => [".row.user .words", ".row.answer .text > p", "segue-tool", ".ghost .label", ".later span"]
             .map((name) => Math.round(document.querySelector(name).getBoundingClientRect().left))"""
@@ -86,7 +90,9 @@ def test_text_has_one_left_edge_and_a_readable_width(
     assert paragraph.evaluate("(it) => it.offsetWidth / parseFloat(getComputedStyle(it).fontSize)") <= 42
 
 
-def test_targets_are_large_enough_for_fingers(server: Served, open_page: Open, full: str) -> None:
+def test_targets_are_large_enough_for_fingers_and_sheets_have_an_edge_in_the_dark(
+    server: Served, open_page: Open, full: str
+) -> None:
     page = open_page(server.at(full), **PHONE)
     expect(page.locator("segue-ghost")).to_have_count(1)
     small = """() => [...document.querySelectorAll("button, summary, textarea, input:not([type=checkbox])")]
@@ -98,11 +104,7 @@ def test_targets_are_large_enough_for_fingers(server: Served, open_page: Open, f
     page.get_by_role("button", name="Edit: daily monitor").click()
     page.get_by_role("button", name="Edit the memory settings").click()
     assert page.evaluate(small) == []
-
-
-def test_sheets_have_an_edge_in_the_dark(server: Served, open_page: Open, full: str) -> None:
-    page = open_page(server.at(full), color_scheme="dark", **PHONE)
-    page.get_by_role("button", name="Automations and memory").click()
+    page.emulate_media(color_scheme="dark")
     edge = page.locator("segue-panel").evaluate("(it) => getComputedStyle(it).borderTopColor")
     assert edge == "rgb(74, 80, 76)"
 

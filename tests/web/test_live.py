@@ -24,13 +24,13 @@ def test_two_tabs_show_the_same_words(server: Served, open_page: Open) -> None:
     key = server.session("websocket:tabs")
     one = open_page(server.at(key))
     two = open_page(server.at(key), context=one.context)
-    write(one, "stream 80 20")
+    write(one, "stream 40 40")
     expect(two.locator("segue-turn.running .text")).to_contain_text("w3")
     # The third page opens in the middle of the turn.
     three = open_page(server.at(key), context=one.context)
-    wanted = [f"w{number}" for number in range(80)]
+    wanted = [f"w{number}" for number in range(40)]
     for page in (one, two, three):
-        expect(page.locator("segue-turn .text")).to_contain_text("w79")
+        expect(page.locator("segue-turn .text")).to_contain_text("w39")
         expect(page.locator("segue-turn.running")).to_have_count(0)
         assert words_of(page) == wanted
         expect(page.locator("segue-turn")).to_have_count(1)
@@ -42,7 +42,7 @@ def test_a_server_killed_during_an_answer_loses_and_doubles_nothing(
     """Issue 8: server restarted in the middle of a stream."""
     key = own_server.session("websocket:restart")
     page = open_page(own_server.at(key))
-    write(page, "stream 60 25")
+    write(page, "stream 30 50")
     expect(page.locator("segue-turn .text")).to_contain_text("w9")
     own_server.end(signal.SIGKILL)
     expect(page.get_by_text("Reconnecting…")).to_be_visible()
@@ -54,9 +54,9 @@ def test_a_server_killed_during_an_answer_loses_and_doubles_nothing(
     expect(page.locator("segue-turn")).to_have_count(2)
     first, second = page.locator("segue-turn").first, page.locator("segue-turn").last
     expect(second.locator(".text")).to_have_text("You said: still here?")
-    expect(first.locator(".text")).to_contain_text("w59")
+    expect(first.locator(".text")).to_contain_text("w29")
     said = re.findall(r"\bw\d+", first.locator(".text").inner_text())
-    assert said == [f"w{number}" for number in range(60)]
+    assert said == [f"w{number}" for number in range(30)]
     expect(page.locator("segue-queue .row")).to_have_count(0)
 
 

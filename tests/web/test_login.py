@@ -5,7 +5,6 @@ import os
 import re
 import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,8 +19,9 @@ BEN = "the-long-key-of-ben"
 OPERATOR = "the-long-key-of-the-operator"
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("keys")
     keys = [
         {"key": KEY, "account": "one", "user": "ada", "role": "user"},
         {"key": BEN, "account": "one", "user": "ben", "role": "user"},
@@ -31,11 +31,11 @@ def address(tmp_path: Path) -> Iterator[str]:
     with open(os.devnull, "r+b") as nothing, open(read) as output:
         process = fork_program(
             "segue.cli.main",
-            ["serve", "--port", "0", "--data", str(tmp_path)],
-            folder=tmp_path,
+            ["serve", "--port", "0", "--data", str(folder)],
+            folder=folder,
             environment={
                 "PATH": os.environ["PATH"],
-                "HOME": str(tmp_path),
+                "HOME": str(folder),
                 "SEGUE_API_KEYS": json.dumps(keys),
             },
             streams=(nothing.fileno(), written, nothing.fileno()),
@@ -51,7 +51,8 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page: Open, picture: Take) -> None:
-    """With the offline model, a reminder that the user writes becomes a ghost."""
+    """A user who is no admin sees their name and no form for a model. With the offline model, a reminder that
+    the user writes becomes a ghost."""
     page = open_page(address)
     field = page.get_by_label("Your key for this server")
     field.fill("not this one")
@@ -61,6 +62,15 @@ def test_a_key_opens_the_page_and_logging_out_closes_it(address: str, open_page:
     field.fill(KEY)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
+    expect(page.locator("segue-header .model")).to_have_text("Offline rules")
+    expect(page.locator(".connect")).to_be_hidden()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    expect(dialog).to_contain_text("You are ada in the account one (user).")
+    expect(dialog).to_contain_text("An administrator can change the model.")
+    expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)
+    assert page.evaluate("fetch('settings').then((response) => response.status)") == 403
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="A reminder").click()
     page.keyboard.press("Enter")
     expect(page.locator("segue-turn .answer .text")).not_to_be_empty()
@@ -115,17 +125,3 @@ def test_the_socket_does_not_reconnect_while_a_login_is_needed(address: str, ope
         page.clock.fast_forward(60_000)
         page.evaluate("fetch('favicon.ico').catch(() => {})")
     assert len(sockets) == tried
-
-
-def test_a_user_who_is_no_admin_sees_their_name_and_no_model_form(address: str, open_page: Open) -> None:
-    page = open_page(address)
-    page.get_by_label("Your key for this server").fill(KEY)
-    page.keyboard.press("Enter")
-    expect(page.locator("segue-header .model")).to_have_text("Offline rules")
-    expect(page.locator(".connect")).to_be_hidden()
-    page.get_by_role("button", name="Settings", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Settings")
-    expect(dialog).to_contain_text("You are ada in the account one (user).")
-    expect(dialog).to_contain_text("An administrator can change the model.")
-    expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)
-    assert page.evaluate("fetch('settings').then((response) => response.status)") == 403

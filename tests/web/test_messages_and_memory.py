@@ -17,12 +17,14 @@ def schedule_message(server: Served, key: str, text: str, *, seconds: float) -> 
     server.call("POST", f"sessions/{key}/scheduled-messages", {"send_at": at, "message_text": text})
 
 
-def test_a_scheduled_message_is_a_ghost_and_cancelling_it_can_be_undone(
+def test_a_scheduled_message_is_a_ghost_which_is_cancelled_or_becomes_a_message_in_place(
     server: Served, open_page: Open
 ) -> None:
+    """What another client does shows at once; what is cancelled here can be undone."""
     key = server.session("websocket:promise")
-    schedule_message(server, key, "Your flight leaves at noon.", seconds=7200)
     page = open_page(server.at(key))
+    expect(page.locator("segue-empty")).to_be_visible()
+    schedule_message(server, key, "Your flight leaves at noon.", seconds=7200)
     expect(page.locator("segue-ghost")).to_contain_text("“Your flight leaves at noon.”")
     listed = page.get_by_role("region", name="Scheduled messages")
     expect(listed.get_by_role("listitem")).to_contain_text(["Your flight leaves at noon."])
@@ -31,25 +33,10 @@ def test_a_scheduled_message_is_a_ghost_and_cancelling_it_can_be_undone(
     expect(listed).to_be_hidden()
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("segue-ghost")).to_have_count(1)
-
-
-def test_a_message_that_another_client_schedules_or_cancels_shows_at_once(
-    server: Served, open_page: Open
-) -> None:
-    key = server.session("websocket:promised-elsewhere")
-    page = open_page(server.at(key))
-    expect(page.locator("segue-empty")).to_be_visible()
-    schedule_message(server, key, "Your flight leaves at noon.", seconds=7200)
-    expect(page.locator("segue-ghost")).to_contain_text("Your flight leaves at noon.")
-    (waiting,) = server.call("GET", f"sessions/{key}/scheduled-messages")["messages"]
+    messages = server.call("GET", f"sessions/{key}/scheduled-messages")["messages"]
+    (waiting,) = (each for each in messages if each["status"] == "pending")
     server.call("DELETE", f"scheduled-messages/{waiting['task_id']}")
     expect(page.locator("segue-ghost")).to_have_count(0)
-
-
-def test_a_scheduled_message_becomes_a_message_in_place(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:kept-promise")
-    page = open_page(server.at(key))
-    expect(page.locator("segue-empty")).to_be_visible()
     schedule_message(server, key, "It is noon.", seconds=5)
     expect(page.locator("segue-ghost")).to_contain_text("It is noon.")
     expect(page.locator("segue-note")).to_contain_text("It is noon.")
@@ -60,6 +47,7 @@ def test_a_scheduled_message_becomes_a_message_in_place(server: Served, open_pag
 def test_memories_are_shown_and_can_be_edited_and_forgotten(
     own_server: Served, open_page: Open, picture: Take
 ) -> None:
+    """A fact says what it is about and where it comes from."""
     policy = {"enabled": True, "token_threshold": 2000, "idle_timeout_seconds": 600}
     key = own_server.session("websocket:memory", title="Travel", auto_commit_policy=policy)
     add_other_chats(own_server)
@@ -71,7 +59,10 @@ def test_memories_are_shown_and_can_be_edited_and_forgotten(
     assert 0 < float(drawer.get_by_role("progressbar").get_attribute("value") or 0) < 2000
     drawer.get_by_role("button", name="Archive now").click()
     expect(drawer.locator(".summary")).not_to_be_empty()
-    expect(drawer.locator(":scope > ul li").first).to_contain_text("Friday")
+    facts = drawer.locator(":scope > ul li")
+    expect(facts.first).to_contain_text("Friday")
+    expect(facts.filter(has_text="Friday")).to_contain_text("about this chat · learned")
+    expect(facts.filter(has_text="tea").first).to_contain_text("about you · learned")
     expect(drawer).to_contain_text("2,000 tokens until the next archive")
     expect(page.locator(".toast")).to_have_count(0)
     picture(page, "page-memory")
@@ -79,9 +70,9 @@ def test_memories_are_shown_and_can_be_edited_and_forgotten(
     drawer.get_by_role("textbox", name="Edit").fill("We decided to ship on Monday.")
     drawer.get_by_role("button", name="Save").click()
     expect(drawer.locator(":scope > ul")).to_contain_text("We decided to ship on Monday.")
-    count = drawer.locator(":scope > ul li").count()
+    count = facts.count()
     drawer.get_by_role("button", name="Forget: We decided to ship on Monday.").click()
-    expect(drawer.locator(":scope > ul li")).to_have_count(count - 1)
+    expect(facts).to_have_count(count - 1)
     drawer.get_by_role("button", name="Archive now").click()
     expect(page.get_by_text("There is nothing to archive.")).to_be_visible()
 

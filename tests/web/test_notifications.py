@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Worker, expect
 from tests.docs.pages import ROOT
 from tests.eventually import eventually_blocking
 from tests.push_service import Device, PushService
-from tests.web.conftest import PATIENCE_MS, Served
+from tests.web.conftest import PATIENCE_MS, Serve, Served
 
 Open = Callable[..., Page]
 
@@ -52,11 +52,9 @@ def service() -> Iterator[PushService]:
 
 
 @pytest.fixture(scope="module")
-def reached(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(f"sqlite:///{tmp_path_factory.mktemp('push')}/segue.db", private=True)
-    served.start()
-    yield served
-    served.end()
+def reached(serve: Serve) -> Iterator[Served]:
+    with serve(private=True) as served:
+        yield served
 
 
 class Phone:
@@ -143,6 +141,7 @@ def test_the_tab_says_how_much_is_unread_and_two_devices_agree(own_server: Serve
 
 
 def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, reached: Served) -> None:
+    """A click on one opens its conversation, and a new key of the server renews the subscription."""
     key = reached.session("websocket:first", title="First reminder")
     page = phone.open(key)
     expect(page.get_by_role("heading", name="First reminder")).to_be_visible()
@@ -156,29 +155,23 @@ def test_notifications_are_offered_once_something_is_scheduled(phone: Phone, rea
     expect(page.get_by_text("Notifications are on for this device.").first).to_be_visible()
     expect(card).to_be_hidden()
     assert page.evaluate("asked") == 1
+    click = """async (session) => {
+        await self.registration.showNotification("x", { data: { session } });
+        const [notification] = await self.registration.getNotifications();
+        self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
+    }"""
+    phone.worker.evaluate(click, reached.session("websocket:clicked", title="clicked"))
+    expect(page.get_by_role("heading", name="clicked")).to_be_visible()
+    page.evaluate("localStorage.setItem('test.subscription', JSON.stringify([4, 1, 2]))")
+    page.reload()
+    kept = "JSON.parse(localStorage.getItem('test.subscription'))?.length"
+    eventually_blocking(lambda: page.evaluate(kept) == 65, "a subscription with the key of the server")
 
 
-def test_a_push_reaches_the_real_service_worker_which_asks_its_server_for_the_text(
-    phone: Phone, reached: Served
-) -> None:
-    key = reached.session("websocket:away", title="Travel")
-    page = phone.open(key)
-    phone.turn_on(page)
-    phone.context.new_page()
-    page.close()
-    reached.say(key, "the train leaves at nine")
-    (told,) = phone.told()
-    assert told == {"session": key, "unread": told["unread"]}
-    phone.deliver(told)
-    shown = eventually_blocking(phone.shown, "a notification")
-    assert shown == [
-        {"title": "Travel", "body": "You said: the train leaves at nine", "tag": key, "session": key}
-    ]
-
-
-def test_nothing_is_pushed_or_shown_while_the_page_is_visible_nor_for_a_quiet_run(
+def test_a_push_is_shown_with_a_text_of_the_server_unless_the_page_is_visible_or_the_run_is_quiet(
     phone: Phone, reached: Served, service: PushService
 ) -> None:
+    """By the real service worker, which asks its server for the text."""
     key, other = (reached.session(f"websocket:{name}", title=name) for name in ("looking", "elsewhere"))
     page = phone.open(key)
     phone.turn_on(page)
@@ -192,21 +185,12 @@ def test_nothing_is_pushed_or_shown_while_the_page_is_visible_nor_for_a_quiet_ru
     page.close()
     reached.say(other, "nothing")
     reached.say(key, "the page is closed")
-    assert [told["session"] for told in phone.told()] == [key]
+    (told,) = phone.told()
+    assert told == {"session": key, "unread": told["unread"]}
     assert phone.shown() == []
-
-
-def test_a_click_opens_the_conversation(phone: Phone, reached: Served) -> None:
-    key, other = (reached.session(f"websocket:{name}", title=name) for name in ("clicked", "open"))
-    page = phone.open(other)
-    phone.turn_on(page)
-    click = """async (session) => {
-        await self.registration.showNotification("x", { data: { session } });
-        const [notification] = await self.registration.getNotifications();
-        self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
-    }"""
-    phone.worker.evaluate(click, key)
-    expect(page.get_by_role("heading", name="clicked")).to_be_visible()
+    phone.deliver(told)
+    shown = eventually_blocking(phone.shown, "a notification")
+    assert shown == [{"title": "looking", "body": "You said: the page is closed", "tag": key, "session": key}]
 
 
 def test_turning_them_off_or_logging_out_ends_the_subscription(phone: Phone, reached: Served) -> None:
@@ -231,16 +215,6 @@ def test_turning_them_off_or_logging_out_ends_the_subscription(phone: Phone, rea
     assert deleted == ["DELETE push/subscriptions", "DELETE auth/session"]
     # The page loads again; a browser that is closed meanwhile may never say that it is.
     expect(page.get_by_role("button", name="Log out")).to_have_count(0)
-
-
-def test_a_new_key_of_the_server_renews_the_subscription(phone: Phone, reached: Served) -> None:
-    key = reached.session("websocket:rotation", title="Rotation")
-    page = phone.open(key)
-    phone.turn_on(page)
-    page.evaluate("localStorage.setItem('test.subscription', JSON.stringify([4, 1, 2]))")
-    page.reload()
-    kept = "JSON.parse(localStorage.getItem('test.subscription'))?.length"
-    eventually_blocking(lambda: page.evaluate(kept) == 65, "a subscription with the key of the server")
 
 
 def test_the_app_can_be_installed(reached: Served, whole_browser: Browser) -> None:

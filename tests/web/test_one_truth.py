@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Served
-from tests.web.test_future import automation, recall
+from tests.web.test_future import automation
 
 Open = Callable[..., Page]
 
@@ -94,15 +94,3 @@ def test_header_sidebar_and_panel_agree(server: Served, open_page: Open) -> None
         automation(server, key, f"job {number}", "0 9 * * *")
         expect(page.locator("segue-automation")).to_have_count(number + 1)
         expect(page.locator("segue-header .count")).to_have_text(str(number + 1))
-
-
-def test_a_recall_in_the_banner_is_not_repeated_below(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:not-twice")
-    recall(server, key, seconds=900)
-    page = open_page(server.at(key))
-    expect(page.locator("segue-recall .banner")).to_contain_text("read build.log")
-    expect(page.locator("segue-ghost")).to_have_count(0)
-    server.call("DELETE", f"sessions/{key}/recall")
-    recall(server, key, seconds=200_000)
-    expect(page.locator("segue-ghost")).to_contain_text("read build.log")
-    expect(page.locator("segue-recall .banner")).to_be_hidden()

@@ -3,12 +3,13 @@
 `pytest tests/web/test_pictures.py --pictures` takes the pictures again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Served
+from tests.web.conftest import Serve, Served
 from tests.web.test_future import automation, recall
 from tests.web.test_quiet_hours import around_now
 
@@ -26,6 +27,21 @@ OTHER_CHATS = {
 """Other conversations: title and message."""
 
 
+@pytest.fixture(scope="module")
+def _gallery(serve: Serve) -> Iterator[Served]:
+    with serve() as served:
+        yield served
+
+
+@pytest.fixture
+def gallery(_gallery: Served) -> Iterator[Served]:
+    """A server that has no chats when a test begins: a picture shows them all."""
+    yield _gallery
+    for session in _gallery.call("GET", "sessions")["sessions"]:
+        _gallery.call("DELETE", f"sessions/{session['key']}?delete_automations=true")
+    assert _gallery.call("GET", "sessions")["sessions"] == []
+
+
 def add_other_chats(server: Served, language: str = "English") -> None:
     for number, (title, message) in enumerate(OTHER_CHATS[language]):
         server.say(server.session(f"websocket:around-{number}", title=title), message)
@@ -38,9 +54,9 @@ def runs_of(server: Served, job: str, outcome: str, count: int) -> None:
     server.wait_for(f"automations/{job}/runs", enough)
 
 
-def test_past_and_future_in_one_column(own_server: Served, open_page: Open, picture: Take) -> None:
+def test_past_and_future_in_one_column(gallery: Served, open_page: Open, picture: Take) -> None:
     """Light and dark, wide and narrow."""
-    server = own_server
+    server = gallery
     add_other_chats(server)
     key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "The deploy went out at 14:10, watch it.")
@@ -70,8 +86,8 @@ def test_past_and_future_in_one_column(own_server: Served, open_page: Open, pict
     picture(page, "page-phone-panel")
 
 
-def test_a_question_waits_for_an_answer(own_server: Served, open_page: Open, picture: Take) -> None:
-    server = own_server
+def test_a_question_waits_for_an_answer(gallery: Served, open_page: Open, picture: Take) -> None:
+    server = gallery
     add_other_chats(server)
     key = server.session("websocket:invoices", title="Invoices", timezone="Europe/Berlin")
     server.say(key, "What is still missing?")
@@ -84,17 +100,17 @@ def test_a_question_waits_for_an_answer(own_server: Served, open_page: Open, pic
     picture(page, "page-question")
 
 
-def test_an_empty_conversation(own_server: Served, open_page: Open, picture: Take) -> None:
-    add_other_chats(own_server)
-    page = open_page(own_server.url)
+def test_an_empty_conversation(gallery: Served, open_page: Open, picture: Take) -> None:
+    add_other_chats(gallery)
+    page = open_page(gallery.url)
     expect(page.locator("segue-session")).to_have_count(3)
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
     expect(page.get_by_role("complementary")).to_contain_text("No automations yet.")
     picture(page, "page-empty")
 
 
-def test_a_failed_run_is_explained(own_server: Served, open_page: Open, picture: Take) -> None:
-    server = own_server
+def test_a_failed_run_is_explained(gallery: Served, open_page: Open, picture: Take) -> None:
+    server = gallery
     add_other_chats(server)
     key = server.session("websocket:deploy", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "The deploy went out at 14:10, watch it.")
@@ -113,8 +129,8 @@ def test_a_failed_run_is_explained(own_server: Served, open_page: Open, picture:
     picture(page, "page-run")
 
 
-def test_conditions_are_edited(own_server: Served, open_page: Open, picture: Take) -> None:
-    server = own_server
+def test_conditions_are_edited(gallery: Served, open_page: Open, picture: Take) -> None:
+    server = gallery
     add_other_chats(server)
     key = server.session("websocket:pills", title="Pills", timezone="Europe/Berlin")
     server.say(key, "What is still missing?")
@@ -130,8 +146,8 @@ def test_conditions_are_edited(own_server: Served, open_page: Open, picture: Tak
     picture(page, "page-conditions")
 
 
-def test_quiet_hours_hold_an_answer_back(own_server: Served, open_page: Open, picture: Take) -> None:
-    server = own_server
+def test_quiet_hours_hold_an_answer_back(gallery: Served, open_page: Open, picture: Take) -> None:
+    server = gallery
     add_other_chats(server)
     key = server.session("pushing:deploy", title="Deploy watch", timezone="Europe/Berlin")
     server.say(key, "The deploy went out at 14:10, watch it.")
@@ -150,8 +166,8 @@ def test_quiet_hours_hold_an_answer_back(own_server: Served, open_page: Open, pi
     picture(page, "page-quiet")
 
 
-def test_deleting_lists_the_automations(own_server: Served, open_page: Open, picture: Take) -> None:
-    server = own_server
+def test_deleting_lists_the_automations(gallery: Served, open_page: Open, picture: Take) -> None:
+    server = gallery
     add_other_chats(server)
     key = server.session("websocket:old", title="Old deploy", timezone="Europe/Berlin")
     server.say(key, "Is the build green?")
@@ -164,8 +180,8 @@ def test_deleting_lists_the_automations(own_server: Served, open_page: Open, pic
     picture(page, "page-delete")
 
 
-def test_the_same_in_chinese(own_server: Served, open_page: Open, picture: Take) -> None:
-    server = own_server
+def test_the_same_in_chinese(gallery: Served, open_page: Open, picture: Take) -> None:
+    server = gallery
     add_other_chats(server, "Chinese")
     key = server.session("websocket:zh", title="发布观察", timezone="Asia/Shanghai")
     server.say(key, "构建通过了吗？")

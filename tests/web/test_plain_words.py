@@ -35,7 +35,8 @@ def test_a_scheduled_job_is_confirmed_by_a_card(offline_server: Served, open_pag
 
 
 def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
-    """It can be cancelled, but not changed: the agent sets another one."""
+    """It can be cancelled, but not changed: the agent sets another one. And the card of a message that
+    was sent says so."""
     key = offline_server.session("websocket:recall-card", timezone="Europe/Berlin")
     page = open_page(offline_server.at(key))
     write(page, "check back tomorrow at 9 on https://example.org")
@@ -48,6 +49,9 @@ def test_a_recall_is_confirmed_by_a_card(offline_server: Served, open_page: Open
     page.get_by_role("button", name="Undo").click()
     # The banner is for recalls of the next 24 hours, and tomorrow at 9 may be later.
     expect(page.locator("segue-recall:not([hidden]), segue-ghost").first).to_be_visible()
+    write(page, "tell me in 2 seconds that the tea is ready")
+    expect(page.locator("segue-note")).to_contain_text("The tea is ready")
+    expect(page.locator("segue-card").last).to_have_text("Done.")
 
 
 def test_a_recurring_recall_is_confirmed_by_a_card(server: Served, open_page: Open) -> None:
@@ -73,37 +77,27 @@ def test_a_recurring_recall_is_confirmed_by_a_card(server: Served, open_page: Op
     expect(page.locator("segue-recall")).to_contain_text("read build.log")
 
 
-def test_a_scheduled_message_is_confirmed_by_a_card(offline_server: Served, open_page: Open) -> None:
+def test_a_scheduled_message_is_confirmed_by_a_card_and_no_machine_text_is_in_the_open(
+    offline_server: Served, open_page: Open
+) -> None:
     key = offline_server.session("websocket:message-card", timezone="Europe/Berlin")
     page = open_page(offline_server.at(key))
+    write(page, "every weekday at 9 tell me the news")
+    expect(page.locator("segue-card strong")).to_have_count(1)
     write(page, "tell me tomorrow at 18:00 that the bakery closes soon")
-    card = page.locator("segue-card")
+    expect(page.locator("segue-card strong")).to_have_count(2)
+    expect(page.locator("segue-turn.running")).to_have_count(0)
+    expect(page.locator("segue-ghost")).to_have_count(2)
+    shown = page.locator("segue-app").inner_text()
+    assert MACHINE_TEXT.findall(shown.replace("Europe/Berlin", "")) == []
+    card = page.locator("segue-card").last
     expect(card.locator("strong")).to_contain_text("18:00")
     expect(card).to_contain_text("“The bakery closes soon”")
     expect(card.get_by_role("button")).to_have_text(["Cancel"])
     assert MACHINE_TEXT.search(card.inner_text()) is None
     card.get_by_role("button", name="Cancel").click()
     expect(card).to_have_text("No longer scheduled.")
-    expect(page.locator("segue-ghost")).to_have_count(0)
-
-
-def test_the_card_of_a_message_that_was_sent_says_so(offline_server: Served, open_page: Open) -> None:
-    key = offline_server.session("websocket:sent-card", timezone="Europe/Berlin")
-    page = open_page(offline_server.at(key))
-    write(page, "tell me in 2 seconds that the tea is ready")
-    expect(page.locator("segue-note")).to_contain_text("The tea is ready")
-    expect(page.locator("segue-card")).to_have_text("Done.")
-
-
-def test_a_tool_call_is_told_in_words(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:tool-words")
-    server.say(key, "tool")
-    chip = open_page(server.at(key)).locator("segue-tool")
-    expect(chip.locator("summary")).to_have_text("Read a filebuild.log")
-    expect(chip.get_by_text("read_file")).to_be_hidden()
-    chip.locator("summary").click()
-    expect(chip.get_by_text("read_file")).to_be_visible()
-    expect(chip.get_by_text('"lines": 3')).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(1)
 
 
 def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, open_page: Open) -> None:
@@ -119,18 +113,20 @@ def test_the_edit_form_shows_words_and_previews_what_is_typed(server: Served, op
         "every 3 days at 9": "every 3 days at 09:00",
         "first monday of the month at 8": "every first Monday of the month at 08:00",
     }
+    rewritten = {"0 9 * * 1-5", "every 2h", "15 9,17 * * *", "every 3 days at 9"}  # one of each kind
     for number, schedule in enumerate(written):
         automation(server, key, f"job {number}", schedule)
     page = open_page(server.at(key))
-    for number, words in enumerate(written.values()):
+    for number, (schedule, words) in enumerate(written.items()):
         page.get_by_role("button", name=f"Edit: job {number}").click()
         form = page.locator("segue-automation", has_text=f"job {number}").locator("form")
         expect(form.get_by_role("textbox", name="When")).to_have_value(words)
         expect(form.locator("segue-hint strong")).to_contain_text(re.compile(r"\d\d:\d\d"))
-        form.get_by_role("textbox", name="When").fill("every tuesday at 6:45")
-        expect(form.locator("segue-hint strong")).to_contain_text("06:45")
-        form.get_by_role("textbox", name="When").fill("whenever it suits at 9 or 10")
-        expect(form.locator("segue-hint")).to_contain_text("nothing will be scheduled")
+        if schedule in rewritten:
+            form.get_by_role("textbox", name="When").fill("every tuesday at 6:45")
+            expect(form.locator("segue-hint strong")).to_contain_text("06:45")
+            form.get_by_role("textbox", name="When").fill("whenever it suits at 9 or 10")
+            expect(form.locator("segue-hint")).to_contain_text("nothing will be scheduled")
         form.get_by_role("button", name="Cancel").click()
 
 
@@ -161,18 +157,6 @@ def test_a_failure_is_one_sentence_with_its_details_behind_a_click(server: Serve
     expect(run.locator("pre").first).to_contain_text("RuntimeError: the model fell over")
     run.get_by_role("button", name="Copy").first.click()
     assert "RuntimeError: the model fell over" in page.evaluate("navigator.clipboard.readText()")
-
-
-def test_no_machine_text_is_in_the_open(offline_server: Served, open_page: Open) -> None:
-    server = offline_server
-    key = server.session("websocket:plain", timezone="Europe/Berlin")
-    page = open_page(server.at(key))
-    for text in ("every weekday at 9 tell me the news", "tell me tomorrow at 18:00 that the shop closes"):
-        write(page, text)
-        expect(page.locator("segue-turn:not(.running) .text").last).to_be_visible()
-    expect(page.locator("segue-ghost")).to_have_count(2)
-    shown = page.locator("segue-app").inner_text()
-    assert MACHINE_TEXT.findall(shown.replace("Europe/Berlin", "")) == []
 
 
 def test_deleting_counts_archived_messages_and_names_what_is_pending(server: Served, open_page: Open) -> None:

@@ -27,7 +27,9 @@ def quiet_form(page: Page) -> Locator:
     return page.locator("segue-quiet")
 
 
-def test_quiet_hours_are_set_in_the_settings_and_shown_by_a_moon(server: Served, open_page: Open) -> None:
+def test_quiet_hours_are_set_in_the_settings_shown_by_a_moon_and_checked_while_they_are_written(
+    server: Served, open_page: Open
+) -> None:
     key = server.session("websocket:quiet", timezone=BERLIN)
     page = open_page(server.at(key))
     expect(page.locator("segue-moon")).to_be_hidden()
@@ -50,11 +52,9 @@ def test_quiet_hours_are_set_in_the_settings_and_shown_by_a_moon(server: Served,
     expect(form).to_contain_text("No quiet hours.")
     page.keyboard.press("Escape")
     expect(page.locator("segue-moon")).to_be_hidden()
-
-
-def test_wrong_quiet_hours_are_said_while_they_are_written(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:wrong-quiet", timezone=BERLIN)
-    page = open_page(server.at(key))
+    wrong = server.session("websocket:wrong-quiet", title="Wrong", timezone=BERLIN)
+    page.goto(server.at(wrong))
+    expect(page.get_by_role("heading", name="Wrong")).to_be_visible()
     form = quiet_form(page)
     problem = form.locator(".problem").first
     form.get_by_label("Keep quiet in these hours").check()

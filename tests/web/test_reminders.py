@@ -28,32 +28,43 @@ def test_a_chat_has_any_number_of_reminders(offline_server: Served, open_page: O
     expect(page.locator("segue-ghost .of")).to_have_text(["take the pizza out", "call Ana", "leave"])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "remind me tomorrow at 9 to call Ana",
-        "remind me in 45 minutes to stretch",
-        "every weekday at 9 tell me what changed",
-        "check back every 2 hours on the build until it is green",
-        "tell me tomorrow at 18:00 that the bakery closes soon",
-    ],
-)
+SCHEDULED = [
+    "remind me tomorrow at 9 to call Ana",
+    "remind me in 45 minutes to stretch",
+    "every weekday at 9 tell me what changed",
+    "check back every 2 hours on the build until it is green",
+    "tell me tomorrow at 18:00 that the bakery closes soon",
+]
+
+
 def test_what_the_preview_shows_is_what_is_scheduled(
-    offline_server: Served, open_page: Open, text: str
+    offline_server: Served, open_page: Open, subtests: pytest.Subtests
 ) -> None:
     server = offline_server
-    key = server.session(f"websocket:preview-{text.replace(' ', '-')}", timezone="Europe/Berlin")
-    page = open_page(server.at(key))
-    page.get_by_role("textbox", name="Message").fill(text)
-    shown = page.locator("segue-hint strong")
-    expect(shown).to_be_visible()
-    assert "false" not in page.locator("segue-hint").inner_text()
-    previewed = shown.inner_text().removesuffix(" Europe/Berlin")
-    page.keyboard.press("Enter")
-    ghost = page.locator("segue-ghost time")
-    expect(ghost).to_be_visible()
-    at = datetime.fromisoformat(ghost.get_attribute("datetime") or "").astimezone(ZoneInfo("Europe/Berlin"))
-    assert minutes_between(previewed, at) <= 1
+    page = open_page(server.url)
+    for text in SCHEDULED:
+        with subtests.test(text):
+            visit(page, server, text)
+            page.get_by_role("textbox", name="Message").fill(text)
+            shown = page.locator("segue-hint strong")
+            expect(shown).to_be_visible()
+            assert "false" not in page.locator("segue-hint").inner_text()
+            previewed = shown.inner_text().removesuffix(" Europe/Berlin")
+            page.keyboard.press("Enter")
+            ghost = page.locator("segue-ghost time")
+            expect(ghost).to_be_visible()
+            moment = datetime.fromisoformat(ghost.get_attribute("datetime") or "")
+            assert minutes_between(previewed, moment.astimezone(ZoneInfo("Europe/Berlin"))) <= 1
+
+
+def visit(page: Page, server: Served, title: str) -> str:
+    """Show an empty chat with this title."""
+    key = server.session(f"websocket:{title.replace(' ', '-')}", title=title, timezone="Europe/Berlin")
+    page.goto(server.at(key))
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(page.locator("segue-empty")).to_be_visible()
+    expect(page.locator("segue-ghost")).to_have_count(0)
+    return key
 
 
 def minutes_between(previewed: str, at: datetime) -> float:
@@ -62,34 +73,23 @@ def minutes_between(previewed: str, at: datetime) -> float:
     return abs((at - shown).total_seconds()) / 60
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "every morning at 7 and every evening at 8 tell me the weather",
-        "remind me next friday afternoon to call mom",
-        "remind me tomorrow around 9 to call Ana",
-    ],
-)
+NOT_SCHEDULED = [
+    "every morning at 7 and every evening at 8 tell me the weather",
+    "remind me next friday afternoon to call mom",
+    "remind me tomorrow around 9 to call Ana",
+]
+
+
 def test_what_cannot_be_scheduled_is_said_before_enter(
-    offline_server: Served, open_page: Open, text: str
+    offline_server: Served, open_page: Open, subtests: pytest.Subtests
 ) -> None:
     server = offline_server
-    key = server.session(f"websocket:refused-{text.replace(' ', '-')}", timezone="Europe/Berlin")
-    page = open_page(server.at(key))
-    page.get_by_role("textbox", name="Message").fill(text)
-    expect(page.locator("segue-hint")).to_contain_text("nothing will be scheduled")
-    write(page, text)
-    assert server.call("GET", f"sessions/{key}/automations")["jobs"] == []
-    expect(page.locator("segue-turn .text")).to_contain_text("I scheduled nothing")
-
-
-def test_a_time_that_has_passed_offers_tomorrow(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:passed", timezone="Europe/Berlin")
-    page = open_page(server.at(key))
-    field = page.get_by_role("textbox", name="Message")
-    field.fill("remind me today at 00:01 to go")
-    expect(page.locator("segue-hint")).to_contain_text("already past")
-    page.get_by_role("button", name="Tomorrow instead?").click()
-    expect(field).to_have_value("remind me tomorrow at 00:01 to go")
-    expect(page.locator("segue-hint")).not_to_contain_text("already past")
-    expect(page.locator("segue-hint strong")).to_contain_text("00:01")
+    page = open_page(server.url)
+    for text in NOT_SCHEDULED:
+        with subtests.test(text):
+            key = visit(page, server, text)
+            page.get_by_role("textbox", name="Message").fill(text)
+            expect(page.locator("segue-hint")).to_contain_text("nothing will be scheduled")
+            write(page, text)
+            assert server.call("GET", f"sessions/{key}/automations")["jobs"] == []
+            expect(page.locator("segue-turn .text")).to_contain_text("I scheduled nothing")

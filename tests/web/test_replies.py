@@ -15,33 +15,14 @@ from tests.web.test_future import automation
 Open = Callable[..., Page]
 
 
-def spoken(server: Served, open_page: Open, key: str) -> tuple[Page, str]:
-    """The page of a session in which a job has just spoken, and the job's id."""
-    server.session(key, timezone="Europe/Berlin")
+def test_a_job_is_answered_in_the_message_field_or_by_a_chip_without_a_turn(
+    server: Served, open_page: Open
+) -> None:
+    """The message field says which job is answered; a chip does what it says."""
+    key = server.session("websocket:replies", timezone="Europe/Berlin")
     soon = datetime.now(UTC) + timedelta(seconds=1)
     job = automation(server, key, "morning report", soon.isoformat())
     page = open_page(server.at(key))
-    expect(page.get_by_role("button", name="Reply to morning report")).to_be_visible()
-    return page, job
-
-
-def test_a_chip_does_what_it_says_without_a_turn(server: Served, open_page: Open) -> None:
-    page, job = spoken(server, open_page, "websocket:chips")
-    chips = page.locator("segue-reply").get_by_role("button")
-    expect(chips).to_have_text(["", "Snooze", "Skip", "Stop"])
-    page.get_by_role("button", name="Snooze: morning report").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("segue-note").first.locator(".words")).to_have_text("Snooze")
-    line = page.locator("segue-note").last
-    expect(line).to_contain_text("Snoozed: morning report runs once more")
-    expect(line.locator(".label")).to_contain_text("morning report")
-    expect(page.locator("segue-turn")).to_have_count(1)
-    expect(page.get_by_role("list", name="Coming up").get_by_role("listitem")).to_have_count(1)
-    assert server.call("GET", f"automations/{job}")["enabled"] is True
-
-
-def test_the_message_field_says_which_job_is_answered(server: Served, open_page: Open) -> None:
-    page, _ = spoken(server, open_page, "websocket:to")
     page.get_by_role("button", name="Reply to morning report").click()
     to = page.locator("segue-to")
     expect(to).to_have_text("to: morning report")
@@ -51,9 +32,21 @@ def test_the_message_field_says_which_job_is_answered(server: Served, open_page:
     page.get_by_role("button", name="Reply to morning report").click()
     page.get_by_role("textbox", name="Message").fill("why?")
     page.keyboard.press("Enter")
-    expect(page.locator("segue-note").last).to_contain_text("was due on")
+    notes = page.locator("segue-note")
+    expect(notes.last).to_contain_text("was due on")
     expect(to).to_be_hidden()
     expect(page.locator("segue-turn")).to_have_count(1)
+    expect(notes).to_have_count(2)
+    chips = page.locator("segue-turn segue-reply").get_by_role("button")
+    expect(chips).to_have_text(["", "Snooze", "Skip", "Stop"])
+    chips.and_(page.get_by_role("button", name="Snooze: morning report")).focus()
+    page.keyboard.press("Enter")
+    expect(notes.nth(2).locator(".words")).to_have_text("Snooze")
+    expect(notes.last).to_contain_text("Snoozed: morning report runs once more")
+    expect(notes.last.locator(".label")).to_contain_text("morning report")
+    expect(page.locator("segue-turn")).to_have_count(1)
+    expect(page.get_by_role("list", name="Coming up").get_by_role("listitem")).to_have_count(1)
+    assert server.call("GET", f"automations/{job}")["enabled"] is True
 
 
 @pytest.mark.parametrize("language", ["en", "de", "zh"])

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from segue.testing.scripted_provider import Fails, Line, ScriptedProvider, says
-from tests.web.conftest import Served
+from tests.web.conftest import Serve, Served
 from tests.web.test_axe import DESKTOP, PHONE, violations
 
 FIRST_IMPORT_MS = 60_000
@@ -61,12 +61,10 @@ def offline(migrated_sqlite_url: str) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def unconnected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def unconnected(serve: Serve) -> Iterator[Served]:
     """Without a model and without chats, for tests that only look."""
-    served = Served(f"sqlite:///{tmp_path_factory.mktemp('unconnected')}/segue.db", offline=True)
-    served.start()
-    yield served
-    served.end()
+    with serve(offline=True) as served:
+        yield served
 
 
 def open_settings(page: Page) -> None:
@@ -117,24 +115,7 @@ def test_a_new_user_connects_a_model_from_the_first_screen(
     expect(page.locator("segue-header .model")).to_have_text("Offline rules")
 
 
-def test_ollama_asks_for_no_key(offline: Served, open_page: Callable[..., Page]) -> None:
-    page = open_page(offline.url)
-    open_settings(page)
-    page.get_by_role("radio", name="Ollama").check()
-    expect(page.get_by_label("Key", exact=True)).to_be_hidden()
-    address = page.get_by_label("Address", exact=True)
-    expect(address).to_have_attribute("placeholder", "http://127.0.0.1:11434/v1")
-    page.get_by_role("textbox", name="Model", exact=True).fill("qwen3")
-    address.fill("http://127.0.0.1:9/v1")
-    page.get_by_role("button", name="Test").click()
-    expect(page.get_by_role("alert").first).to_contain_text(
-        "http://127.0.0.1:9/v1 cannot be reached.", timeout=FIRST_IMPORT_MS
-    )
-    page.get_by_role("button", name="Save anyway").click()
-    expect(page.locator("segue-header .model")).to_have_text("qwen3")
-
-
-def test_a_refused_key_leads_to_the_settings(
+def test_a_refused_key_leads_to_the_settings_where_ollama_asks_for_none(
     offline: Served, provider: Provider, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(offline.url)
@@ -155,27 +136,33 @@ def test_a_refused_key_leads_to_the_settings(
     expect(turn).to_contain_text("refused the key")
     turn.get_by_role("button", name="Open the settings").click()
     expect(page.get_by_role("dialog", name="Settings")).to_be_visible()
+    page.get_by_role("radio", name="Ollama").check()
+    expect(page.get_by_label("Key", exact=True)).to_be_hidden()
+    address = page.get_by_label("Address", exact=True)
+    expect(address).to_have_attribute("placeholder", "http://127.0.0.1:11434/v1")
+    page.get_by_role("textbox", name="Model", exact=True).fill("qwen3")
+    address.fill("http://127.0.0.1:9/v1")
+    page.get_by_role("button", name="Test").click()
+    expect(page.get_by_role("alert").first).to_contain_text("http://127.0.0.1:9/v1 cannot be reached.")
+    page.get_by_role("button", name="Save anyway").click()
+    expect(page.locator("segue-header .model")).to_have_text("qwen3")
 
 
-def test_the_environment_is_named_where_it_wins(server: Served, open_page: Callable[..., Page]) -> None:
-    page = open_page(server.url)
-    open_settings(page)
-    dialog = page.get_by_role("dialog", name="Settings")
-    expect(dialog).to_contain_text("The application that runs Segue chooses the model.")
-    expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)
-
-
-def test_question_mark_shows_the_keys_and_escape_gives_the_focus_back(
+def test_question_mark_shows_the_keys_beside_the_model_and_escape_gives_the_focus_back(
     server: Served, open_page: Callable[..., Page]
 ) -> None:
+    """The environment is named where it wins."""
     page = open_page(server.url)
     button = page.get_by_role("button", name="Settings", exact=True)
     button.focus()
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Keyboard")).to_be_focused()
     expect(page.locator("segue-settings dt")).to_have_count(10)
+    dialog = page.get_by_role("dialog", name="Settings")
+    expect(dialog).to_contain_text("The application that runs Segue chooses the model.")
+    expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Settings")).to_be_hidden()
+    expect(dialog).to_be_hidden()
     expect(button).to_be_focused()
 
 
@@ -196,14 +183,7 @@ def test_the_theme_is_kept_and_applied_before_the_first_paint(
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
 
-def test_the_language_is_changed_in_the_settings(server: Served, open_page: Callable[..., Page]) -> None:
-    page = open_page(server.url)
-    open_settings(page)
-    page.get_by_role("combobox", name="Language").select_option("de")
-    expect(page.get_by_role("button", name="Einstellungen", exact=True)).to_be_visible()
-
-
-def test_the_zone_of_a_chat_is_changed_in_the_settings(
+def test_the_zone_of_a_chat_and_the_language_are_changed_in_the_settings(
     server: Served, open_page: Callable[..., Page]
 ) -> None:
     key = server.session("websocket:zoned", title="Zoned", timezone="Europe/Berlin")
@@ -218,6 +198,8 @@ def test_the_zone_of_a_chat_is_changed_in_the_settings(
     field.fill("Asia/Tokyo")
     page.get_by_role("button", name="Save", exact=True).click()
     server.wait_for(f"sessions/{key}", lambda session: session["timezone"] == "Asia/Tokyo")
+    page.get_by_role("combobox", name="Language").select_option("de")
+    expect(page.get_by_role("button", name="Einstellungen", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -14,18 +14,16 @@ def listed(page: Page, title: str) -> Locator:
     return page.locator("segue-session", has=page.get_by_text(title, exact=True))
 
 
-def test_a_session_shows_its_title_and_its_last_line(server: Served, open_page: Open) -> None:
+def test_a_session_shows_its_title_its_last_line_and_whether_it_is_unread_until_it_is_opened(
+    server: Served, open_page: Open
+) -> None:
+    other = server.session("websocket:unread", title="Taxes")
+    server.say(other, "hello")
     key = server.session("websocket:listed", title="Garden")
     server.say(key, "water the **roses**")
     page = open_page(server.at(key))
     expect(listed(page, "Garden").locator(".last")).to_have_text("You said: water the roses")
     expect(listed(page, "Garden").get_by_role("link")).to_have_attribute("aria-current", "page")
-
-
-def test_a_chat_with_a_new_message_is_unread_until_it_is_opened(server: Served, open_page: Open) -> None:
-    other = server.session("websocket:unread", title="Taxes")
-    server.say(other, "hello")
-    page = open_page(server.at(server.session("websocket:reading", title="Reading here")))
     expect(listed(page, "Taxes")).to_be_visible()
     expect(listed(page, "Taxes").get_by_label("1 unread message")).to_have_text("1")
     server.say(other, "news")
@@ -36,7 +34,9 @@ def test_a_chat_with_a_new_message_is_unread_until_it_is_opened(server: Served, 
     expect(listed(page, "Taxes").get_by_label("unread")).to_have_count(0)
 
 
-def test_running_and_waiting_turns_show_in_the_list(server: Served, open_page: Open) -> None:
+def test_running_and_waiting_turns_show_in_the_list_and_a_deleted_session_leaves_it(
+    server: Served, open_page: Open
+) -> None:
     key = server.session("websocket:busy", title="Busy")
     server.say_without_waiting(key, "hold")
     server.say_without_waiting(key, "after that")
@@ -45,10 +45,16 @@ def test_running_and_waiting_turns_show_in_the_list(server: Served, open_page: O
     expect(listed(page, "Busy").get_by_text("+1")).to_be_visible()
     server.call("POST", f"sessions/{key}/stop")
     expect(listed(page, "Busy").get_by_label("running")).to_have_count(0)
+    server.call("DELETE", f"sessions/{key}")
+    expect(listed(page, "Busy")).to_have_count(0)
 
 
-def test_a_pending_recall_has_a_clock_and_can_be_filtered_for(server: Served, open_page: Open) -> None:
+def test_the_list_is_filtered_by_what_is_pending_and_searched_by_title_and_last_line(
+    server: Served, open_page: Open
+) -> None:
     """Requirements, recall: the session list shows and filters what is pending."""
+    server.session("websocket:find-1", title="Lisbon trip")
+    server.say(server.session("websocket:find-2", title="Something else"), "zebra crossing")
     server.session("websocket:plain", title="Without a recall")
     key = server.session("websocket:clock", title="With a recall")
     recall = {"call_type": "once", "when": "in 3 hours", "additional_context_message": "Read the log."}
@@ -61,17 +67,12 @@ def test_a_pending_recall_has_a_clock_and_can_be_filtered_for(server: Served, op
     expect(listed(page, "With a recall")).to_be_visible()
     server.call("DELETE", f"sessions/{key}/recall")
     expect(listed(page, "With a recall")).to_have_count(0)
-
-
-def test_search_finds_by_title_and_by_last_line(server: Served, open_page: Open) -> None:
-    server.session("websocket:find-1", title="Lisbon trip")
-    server.say(server.session("websocket:find-2", title="Something else"), "zebra crossing")
-    page = open_page(server.url)
+    page.get_by_role("button", name="With something pending").click()
     page.get_by_role("searchbox").fill("lisbon")
     expect(page.locator("segue-session")).to_have_count(1)
     page.get_by_role("searchbox").fill("ZEBRA")
-    expect(page.locator("segue-session")).to_have_count(1)
     expect(listed(page, "Something else")).to_be_visible()
+    expect(page.locator("segue-session")).to_have_count(1)
     page.get_by_role("searchbox").fill("no such text")
     expect(page.get_by_text("Nothing found.")).to_be_visible()
 
@@ -123,24 +124,20 @@ def test_a_new_chat_offers_three_examples(server: Served, open_page: Open) -> No
     assert server.call("GET", f"sessions/{key}")["timezone"] == "Europe/Berlin"
 
 
-def test_a_chat_is_renamed_in_place(server: Served, open_page: Open) -> None:
-    page = open_page(server.at(server.session("websocket:name", title="Old name")))
-    page.get_by_role("button", name="Old name").click()
-    page.get_by_role("textbox", name="Rename").fill("New name")
-    page.keyboard.press("Enter")
-    expect(listed(page, "New name")).to_be_visible()
-    assert server.call("GET", "sessions/websocket:name")["title"] == "New name"
-
-
-def test_deleting_a_chat_with_automations_needs_a_second_confirmation(
+def test_a_chat_is_renamed_in_place_and_deleted_with_its_automations_after_a_second_confirmation(
     server: Served, open_page: Open
 ) -> None:
     """Requirements, cron: deleting a session lists its automations and needs a second yes."""
-    key = server.session("websocket:delete", title="Old deploy")
+    key = server.session("websocket:delete", title="Old name")
     server.say(key, "hello")
     job = {"name": "daily monitor", "message": "look", "schedule": "0 9 * * *"}
     server.call("POST", f"sessions/{key}/automations", job)
     page = open_page(server.at(key))
+    page.get_by_role("button", name="Old name").click()
+    page.get_by_role("textbox", name="Rename").fill("Old deploy")
+    page.keyboard.press("Enter")
+    expect(listed(page, "Old deploy")).to_be_visible()
+    assert server.call("GET", f"sessions/{key}")["title"] == "Old deploy"
     page.get_by_label("More about this chat").click()
     page.get_by_role("button", name="Delete chat").click()
     dialog = page.get_by_role("dialog")
@@ -152,14 +149,6 @@ def test_deleting_a_chat_with_automations_needs_a_second_confirmation(
     dialog.get_by_role("button", name="Delete the chat and its automation").click()
     expect(listed(page, "Old deploy")).to_have_count(0)
     expect(page.get_by_role("heading", name="What should happen, and when?")).to_be_visible()
-
-
-def test_a_session_that_is_deleted_elsewhere_leaves_the_list(server: Served, open_page: Open) -> None:
-    server.session("websocket:going", title="Going")
-    page = open_page(server.at(server.session("websocket:staying", title="Staying")))
-    expect(listed(page, "Going")).to_be_visible()
-    server.call("DELETE", "sessions/websocket:going")
-    expect(listed(page, "Going")).to_have_count(0)
 
 
 def test_a_chat_rises_when_a_job_has_answered_and_shows_what_comes_next(

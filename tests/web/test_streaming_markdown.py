@@ -94,18 +94,27 @@ def readable(page: Page, pieces: list[str]) -> list[str]:
     return shown
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
 def test_no_raw_mark_is_visible_in_the_page_while_an_answer_streams(
-    server: Served, open_page: Open, number: int
+    server: Served, open_page: Open, subtests: pytest.Subtests
 ) -> None:
     """After each piece the page shows all of it that can be shown, before the next one comes."""
+    page = open_page(server.url)
+    page.evaluate(WATCH)
+    for number in range(3):
+        with subtests.test(number=number):
+            stream(page, server, number)
+
+
+def stream(page: Page, server: Served, number: int) -> None:
     document = DOCUMENTS[number]
-    page = open_page(server.at(server.session(f"websocket:streamed-{number}")))
+    page.goto(server.at(server.session(f"websocket:streamed-{number}", title=f"Document {number}")))
+    expect(page.get_by_role("heading", name=f"Document {number}")).to_be_visible()
+    expect(page.locator("segue-empty")).to_be_visible()
     ends = [round(len(document) * step / STEPS) for step in range(1, STEPS)]
     texts = readable(page, [document[:end] for end in [*ends, len(document)]])
     views = [words(shown(Renderer().html(text)).outside_code) for text in texts]
     assert len(set(views)) > 3
-    page.evaluate(WATCH)
+    page.evaluate("window.seen.clear()")
     page.get_by_role("textbox", name="Message").fill(f"steps {number} {' '.join(map(str, ends))}")
     page.keyboard.press("Enter")
     for view in views:
@@ -137,8 +146,10 @@ def test_tables_and_code_scroll_in_their_own_frames(server: Served, open_page: O
 
 
 def test_code_has_its_language_colours_and_a_copy_button(server: Served, open_page: Open) -> None:
+    """An answer is copied as it was written."""
     key = server.session("websocket:code")
     server.say(key, "document 1 0")
+    server.say(key, "good **day**")
     page = open_page(server.at(key), permissions=["clipboard-read", "clipboard-write"])
     code = page.locator(".code")
     expect(code.locator(".bar")).to_contain_text("python")
@@ -146,9 +157,16 @@ def test_code_has_its_language_colours_and_a_copy_button(server: Served, open_pa
     code.get_by_role("button", name="Copy code").click()
     expect(code.get_by_role("button")).to_contain_text("copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith("def rate(errors: int")
+    answer = page.locator("segue-turn").last
+    answer.hover()
+    answer.get_by_role("button", name="Copy answer").click()
+    expect(answer.get_by_text("copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "You said: good **day**"
 
 
-def test_tasks_notes_formulas_and_images_read_as_text(server: Served, open_page: Open) -> None:
+def test_tasks_notes_formulas_and_images_read_as_text_in_the_direction_of_each_block(
+    server: Served, open_page: Open
+) -> None:
     key = server.session("websocket:extras")
     for number in (2, 4, 9, 10):
         server.say(key, f"document {number} 0")
@@ -159,12 +177,9 @@ def test_tasks_notes_formulas_and_images_read_as_text(server: Served, open_page:
     expect(page.locator("ol.notes li").first).to_have_text("The first note, with a link.")
     expect(page.locator(".math").nth(1)).to_have_text("(a+b)/2")
     expect(page.get_by_text("It costs $5 and not $6.", exact=True)).to_be_visible()
-
-
-def test_each_block_has_the_direction_of_its_text(server: Served, open_page: Open) -> None:
     key = server.session("websocket:direction")
     server.say(key, "document 11 0")
-    page = open_page(server.at(key))
+    page.goto(server.at(key))
     blocks = page.locator("segue-turn .text :is(p, ul, table)")
     expect(blocks).to_have_count(3)
     directions = [block.evaluate("(it) => getComputedStyle(it).direction") for block in blocks.all()]

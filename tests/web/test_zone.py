@@ -10,9 +10,10 @@ from tests.web.conftest import Served
 Open = Callable[..., Page]
 
 
-def test_a_session_without_a_zone_gets_the_browsers_when_its_user_writes(
+def test_a_session_without_a_zone_gets_the_browsers_when_its_user_writes_and_any_other_stays(
     server: Served, open_page: Open
 ) -> None:
+    """Times are read in the session's own zone; an edited schedule in the browser's where it has none."""
     key = server.session("websocket:zone-none")
     page = open_page(server.at(key), timezone_id="Asia/Tokyo")
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
@@ -21,11 +22,10 @@ def test_a_session_without_a_zone_gets_the_browsers_when_its_user_writes(
     page.keyboard.press("Enter")
     expect(page.locator("segue-turn .text")).to_contain_text("You said: hello")
     assert server.call("GET", f"sessions/{key}")["timezone"] == "Asia/Tokyo"
-
-
-def test_times_are_read_in_the_sessions_own_zone_which_stays(server: Served, open_page: Open) -> None:
-    key = server.session("websocket:zone-set", timezone="Europe/Berlin")
-    page = open_page(server.at(key), timezone_id="Asia/Tokyo")
+    key = server.session("websocket:zone-set", title="In Berlin", timezone="Europe/Berlin")
+    page.goto(server.at(key))
+    expect(page.get_by_role("heading", name="In Berlin")).to_be_visible()
+    expect(page.locator("segue-empty")).to_be_visible()
     field = page.get_by_role("textbox", name="Message")
     expect(page.locator("segue-talk")).to_be_visible()
     field.fill("remind me on 2030-01-02 at 09:00 to call Ana")
@@ -34,15 +34,10 @@ def test_times_are_read_in_the_sessions_own_zone_which_stays(server: Served, ope
     page.keyboard.press("Enter")
     expect(page.locator("segue-turn .text")).to_contain_text("You said: hello")
     assert server.call("GET", f"sessions/{key}")["timezone"] == "Europe/Berlin"
-
-
-def test_an_edited_schedule_is_read_in_the_browsers_zone_where_the_session_has_none(
-    server: Served, open_page: Open
-) -> None:
     key = server.session("websocket:zone-edit")
     body = {"name": "monitor", "message": "Look.", "schedule": "every 2h"}
     made = server.call("POST", f"sessions/{key}/automations", body)["id"]
-    page = open_page(server.at(key), timezone_id="Asia/Tokyo")
+    page.goto(server.at(key))
     page.locator("segue-automation", has_text="monitor").get_by_role("button", name="Edit").click()
     page.get_by_role("textbox", name="When").fill("every weekday at 8")
     page.get_by_role("button", name="Save").click()
