@@ -25,7 +25,7 @@ def test_a_query_that_gives_whole_records_lists_their_columns_in_order(query: Qu
         if "chat_type" in columns:
             assert columns.startswith(f"{SESSION}, {LIVE}")
         elif "auto_commit_failures" in columns:
-            assert columns == f"last_message_at, last_seq, {LIVE}"
+            assert columns in (f"last_message_at, last_seq, {LIVE}", f"{LIVE}, message_count")
         elif "stop_asked" in columns:
             assert columns.startswith(TURN)
         elif "revision" in columns:
