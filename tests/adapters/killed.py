@@ -49,7 +49,7 @@ def make_agent(adapter: str, provider_url: str, file: Path, *, kills: bool) -> A
 
 
 def _module(adapter: str) -> Any:
-    return import_module(f"tests.adapters.test_{adapter}")
+    return import_module(f"tests.adapters.{'test_told' if adapter == 'told' else f'frameworks.{adapter}'}")
 
 
 async def work_until_killed(adapter: str, url: str, provider_url: str, file: str) -> None:
