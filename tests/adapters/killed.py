@@ -1,4 +1,4 @@
-"""Processes that are killed at their agent's tool: `python -m tests.adapters.killed`.
+"""Processes that are killed at their agent's tool: `python -m tests.adapters.killed ADAPTER`.
 
 Each line of its input, `[adapter, url, provider, file]`, is run in a process of its own, whose tool writes a
 line to the file and kills the process; the answer is its exit code. The processes are forked from one that
