@@ -1,6 +1,6 @@
 """Makes the agent of the tests with a framework, which is imported when its agent is first asked for.
 
-To import all frameworks takes five seconds of processor, and every process of a run would pay it.
+To import all frameworks takes two seconds of processor, and every process of a run would pay it.
 """
 
 from importlib import import_module
