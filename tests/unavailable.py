@@ -20,7 +20,8 @@ def cannot_run(sentence: str) -> NoReturn:
 
 def npm_install(folder: Path, *packages: str) -> None:
     """Install packages from npm into a folder."""
-    command = ["npm", "install", "--no-save", "--ignore-scripts", "--prefix", str(folder), *packages]
+    options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    command = ["npm", "install", *options, *packages]
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=300)
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""Processes that are killed at their agent's tool: `python -m tests.adapters.killed`.
+"""Processes that are killed at their agent's tool: `python -m tests.adapters.killed ADAPTER`.
 
 Each line of its input, `[adapter, url, provider, file]`, is run in a process of its own, whose tool writes a
 line to the file and kills the process; the answer is its exit code. The processes are forked from one that
@@ -49,7 +49,7 @@ def make_agent(adapter: str, provider_url: str, file: Path, *, kills: bool) -> A
 
 
 def _module(adapter: str) -> Any:
-    return import_module(f"tests.adapters.test_{adapter}")
+    return import_module(f"tests.adapters.{'test_told' if adapter == 'told' else f'frameworks.{adapter}'}")
 
 
 async def work_until_killed(adapter: str, url: str, provider_url: str, file: str) -> None:

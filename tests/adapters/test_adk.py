@@ -1,28 +1,12 @@
 """Adapter for the Agent Development Kit: the checks of every agent, and what is particular to it."""
 
 import pytest
-from google.adk.agents import LlmAgent
-from google.adk.integrations.openai import OpenAILlm
-from google.adk.tools.function_tool import FunctionTool
-from openai import AsyncOpenAI
 
-from segue import Agent
-from segue.adapters.adk import adapt
-from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from segue.testing import AGENT_CHECKS, check_agent
+from tests.adapters.making import Making
 from tests.adapters.patience import BUSY_SECONDS
-
-
-def make(parts: AgentParts) -> Agent:
-    client = AsyncOpenAI(base_url=parts.base_url, api_key="sk-test", max_retries=0)
-    return adapt(
-        LlmAgent(
-            name="clerk",
-            model=OpenAILlm(model="gpt-4o", client=client),
-            tools=[parts.note, FunctionTool(parts.pay, require_confirmation=True)],
-        )
-    )
 
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)
+    await check_agent(Making("adk"), checks=[check], stop_seconds=BUSY_SECONDS)

@@ -1,26 +1,12 @@
 """Adapter for agno: the checks of every agent, and what is particular to it."""
 
-import agno.agent
 import pytest
-from agno.models.openai import OpenAIChat
-from agno.tools import tool
 
-from segue import Agent
-from segue.adapters.agno import adapt
-from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from segue.testing import AGENT_CHECKS, check_agent
+from tests.adapters.making import Making
 from tests.adapters.patience import BUSY_SECONDS
-
-
-def make(parts: AgentParts) -> Agent:
-    @tool(requires_confirmation=True)
-    async def pay(amount: int) -> str:
-        """Pay an amount of money."""
-        return await parts.pay(amount)
-
-    model = OpenAIChat("gpt-4o", base_url=parts.base_url, api_key="sk-test", max_retries=0)
-    return adapt(agno.agent.Agent(model=model, tools=[parts.note, pay], telemetry=False))
 
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)
+    await check_agent(Making("agno"), checks=[check], stop_seconds=BUSY_SECONDS)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI
 
 from segue import Delta, OpenTurn, ToolCalled, ToolStarted
 from segue.errors import BadSetting
@@ -15,6 +14,8 @@ from segue.testing import AgentParts, check_agent
 
 async def chat(parts: AgentParts, role: str, content: str) -> tuple[str, str, str]:
     """One answer of the model: its text, and the name and the arguments of the tool that it calls."""
+    from openai import AsyncOpenAI
+
     client: Any = AsyncOpenAI(base_url=parts.base_url, api_key="sk-test")
     messages = [{"role": role, "content": content}]
     stream = await client.chat.completions.create(model="any", messages=messages, stream=True)

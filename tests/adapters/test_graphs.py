@@ -1,30 +1,7 @@
 """Graphs of your own in LangGraph: interrupts, lost checkpoints, tools of synchronous nodes."""
 
-from typing import Any
-
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import interrupt
-
 from segue import Kernel, Outcome, Turn
-from segue.adapters.langgraph import Graph, adapt
 from segue.testing import quiet
-
-
-def ask_colour(state: MessagesState) -> dict[str, Any]:
-    return {"messages": [AIMessage(f"Painted {interrupt('Which colour?')}.")]}
-
-
-def paint(state: MessagesState) -> dict[str, Any]:
-    return {"messages": [AIMessage(f"Painted after {len(state['messages'])} messages.")]}
-
-
-def graph(node: Any, saver: InMemorySaver, **compiled: Any) -> Graph:
-    made = StateGraph(MessagesState).add_node("paint", node).add_edge(START, "paint")
-    return made.compile(checkpointer=saver, **compiled)
 
 
 async def ask(kernel: Kernel, text: str, replaces: str | None = None) -> Turn:
@@ -34,6 +11,8 @@ async def ask(kernel: Kernel, text: str, replaces: str | None = None) -> Turn:
 
 
 async def test_a_question_of_a_node_is_answered_by_the_next_message() -> None:
+    from tests.adapters.frameworks.own_graphs import InMemorySaver, adapt, ask_colour, graph
+
     agent = adapt(graph(ask_colour, InMemorySaver()), tools=())
     async with Kernel("sqlite://:memory:", agent=agent) as kernel:
         asked = await ask(kernel, "Paint it.")
@@ -43,6 +22,8 @@ async def test_a_question_of_a_node_is_answered_by_the_next_message() -> None:
 
 
 async def test_a_replaced_turn_leaves_the_thread() -> None:
+    from tests.adapters.frameworks.own_graphs import InMemorySaver, adapt, graph, paint
+
     agent = adapt(graph(paint, InMemorySaver()), tools=())
     async with Kernel("sqlite://:memory:", agent=agent) as kernel:
         first = await ask(kernel, "Paint it.")
@@ -53,6 +34,8 @@ async def test_a_replaced_turn_leaves_the_thread() -> None:
 
 
 async def test_a_replaced_question_is_not_answered() -> None:
+    from tests.adapters.frameworks.own_graphs import InMemorySaver, adapt, ask_colour, graph
+
     agent = adapt(graph(ask_colour, InMemorySaver()), tools=())
     async with Kernel("sqlite://:memory:", agent=agent) as kernel:
         first = await ask(kernel, "Paint it.")
@@ -61,6 +44,8 @@ async def test_a_replaced_question_is_not_answered() -> None:
 
 
 async def test_a_breakpoint_asks_whether_to_continue() -> None:
+    from tests.adapters.frameworks.own_graphs import InMemorySaver, adapt, graph, paint
+
     agent = adapt(graph(paint, InMemorySaver(), interrupt_before=["paint"]), tools=())
     async with Kernel("sqlite://:memory:", agent=agent) as kernel:
         asked = await ask(kernel, "Paint it.")
@@ -70,6 +55,8 @@ async def test_a_breakpoint_asks_whether_to_continue() -> None:
 
 
 async def test_an_answer_without_its_checkpoint_fails_and_says_what_to_do() -> None:
+    from tests.adapters.frameworks.own_graphs import InMemorySaver, adapt, ask_colour, graph
+
     saver = InMemorySaver()
     async with Kernel("sqlite://:memory:", agent=adapt(graph(ask_colour, saver), tools=())) as kernel:
         asked = await ask(kernel, "Paint it.")
@@ -80,6 +67,8 @@ async def test_an_answer_without_its_checkpoint_fails_and_says_what_to_do() -> N
 
 
 async def test_a_lost_thread_is_made_again_from_the_history() -> None:
+    from tests.adapters.frameworks.own_graphs import InMemorySaver, adapt, graph, paint
+
     saver = InMemorySaver()
     async with Kernel("sqlite://:memory:", agent=adapt(graph(paint, saver), tools=())) as kernel:
         first = await ask(kernel, "Paint it.")
@@ -93,20 +82,10 @@ async def test_a_lost_thread_is_made_again_from_the_history() -> None:
     ]
 
 
-@tool
-def ring(times: int) -> str:
-    """Ring the bell."""
-    return f"It rang {times} times."
-
-
-def ring_here(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-    call = {"type": "tool_call", "name": "ring", "args": {"times": 2}, "id": "call_1"}
-    return {"messages": [AIMessage(ring.invoke(call, config).text)]}
-
-
 async def test_a_tool_of_a_synchronous_node_is_reported() -> None:
-    made = StateGraph(MessagesState).add_node("ring", ring_here).add_edge(START, "ring").compile()
-    async with Kernel("sqlite://:memory:", agent=adapt(made, tools=())) as kernel:
+    from tests.adapters.frameworks.own_graphs import adapt, ringing
+
+    async with Kernel("sqlite://:memory:", agent=adapt(ringing(), tools=())) as kernel:
         turn = await ask(kernel, "Ring.")
         events = await kernel.log.events("web:anna")
     assert turn.reply == "It rang 2 times."

@@ -4,9 +4,9 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from io import BufferedReader, FileIO
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ from segue import Kernel, Outcome
 from segue.testing import Calls, ScriptedProvider, says
 from segue.testing.scripted_provider import Line, ProviderRequest
 from tests.adapters.killed import SETTINGS, make_agent
+from tests.docs.pages import ROOT
+from tests.forks import start_program
 
 REPORTING = {
     "adk": "note",
@@ -46,18 +48,38 @@ class NotingProvider(ScriptedProvider):
         return says(Calls(self._tool, '{"text": "milk"}'))
 
 
+class KilledProcesses:
+    """What `tests.adapters.killed` is told, and what it answers."""
+
+    def __init__(self) -> None:
+        reads, self._orders = os.pipe()
+        answers, writes = os.pipe()
+        self.streams = (reads, writes, 2)
+        self._answers = BufferedReader(FileIO(answers))
+
+    async def exit_code(self, *order: str) -> int:
+        """That of a process that does this."""
+        os.write(self._orders, f"{json.dumps(order)}\n".encode())
+        return int(await asyncio.to_thread(self._answers.readline))
+
+    def close(self) -> None:
+        os.close(self._orders)
+        self._answers.close()
+
+
 @asynccontextmanager
-async def processes(adapter: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.adapters.killed", adapter),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        await process.communicate()
+async def processes(adapter: str) -> AsyncIterator[KilledProcesses]:
+    with closing(KilledProcesses()) as killed:
+        process = await start_program(
+            "tests.adapters.killed", [adapter], folder=ROOT, environment=os.environ, streams=killed.streams
+        )
+        for stream in killed.streams[:2]:
+            os.close(stream)
+        try:
+            yield killed
+        finally:
+            process.kill()
+            await process.wait()
 
 
 @pytest.mark.parametrize("database_url", DATABASES, indirect=True)
@@ -72,10 +94,8 @@ async def test_a_tool_at_which_the_process_is_killed_does_not_run_again(
             agent = make_agent(adapter, provider.url, file, kills=False)
             async with Kernel(database_url, agent=agent, settings=SETTINGS) as successor:
                 asked = await successor.receive(f"web:{number}", "Note milk.")
-                assert (
-                    await exit_code(child, [adapter, database_url, provider.url, str(file)])
-                    == -signal.SIGKILL
-                )
+                ended = await child.exit_code(adapter, database_url, provider.url, str(file))
+                assert ended == -signal.SIGKILL
                 async with asyncio.TaskGroup() as group:
                     running = group.create_task(successor.run())
                     turn = await successor.wait(asked)
@@ -83,10 +103,3 @@ async def test_a_tool_at_which_the_process_is_killed_does_not_run_again(
                 assert file.read_text() == "milk\n"
                 assert turn.outcome is Outcome.INTERRUPTED
                 assert not await successor.audit()
-
-
-async def exit_code(child: asyncio.subprocess.Process, order: list[str]) -> int:
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write(f"{json.dumps(order)}\n".encode())
-    return int(await child.stdout.readline())

@@ -1,51 +1,18 @@
-"""Adapter for LangGraph: the checks of every agent, with and without a checkpointer, and its particulars."""
+"""Adapter for LangGraph: the checks of every agent, with and without a checkpointer."""
 
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.tools import BaseTool, StructuredTool
-from langchain_openai import ChatOpenAI
-from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import SecretStr
 
-from segue import Agent
-from segue.adapters.langgraph import Graph, adapt
-from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from segue.testing import AGENT_CHECKS, check_agent
+from tests.adapters.making import Making
 from tests.adapters.patience import BUSY_SECONDS
-
-
-def model_at(base_url: str) -> ChatOpenAI:
-    return ChatOpenAI(
-        model="gpt-4o", base_url=base_url, api_key=SecretStr("sk-test"), stream_usage=True, max_retries=0
-    )
-
-
-def make(parts: AgentParts) -> Agent:
-    # It stands for a checkpointer that outlives a process.
-    checkpointer = vars(parts).setdefault("checkpointer", InMemorySaver())
-
-    def graph(tools: list[BaseTool]) -> Graph:
-        mine = [StructuredTool.from_function(coroutine=tool) for tool in (parts.note, parts.pay)]
-        return create_agent(
-            model_at(parts.base_url),
-            [*mine, *tools],
-            middleware=[HumanInTheLoopMiddleware({"pay": True})],
-            checkpointer=checkpointer,
-        )
-
-    return adapt(graph)
 
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_a_graph_with_a_checkpointer_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)
-
-
-def make_without_checkpointer(parts: AgentParts) -> Agent:
-    note = StructuredTool.from_function(coroutine=parts.note)
-    return adapt(lambda tools: create_agent(model_at(parts.base_url), [note, *tools]))
+    await check_agent(Making("langgraph"), checks=[check], stop_seconds=BUSY_SECONDS)
 
 
 @pytest.mark.parametrize("check", [name for name in AGENT_CHECKS if name not in ("approval", "refusal")])
 async def test_a_graph_without_a_checkpointer_passes_the_check(check: str) -> None:
-    await check_agent(make_without_checkpointer, checks=[check], stop_seconds=BUSY_SECONDS)
+    making = Making("langgraph", "make_without_checkpointer")
+    await check_agent(making, checks=[check], stop_seconds=BUSY_SECONDS)

@@ -4,38 +4,18 @@ import base64
 import random
 import struct
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from segue import Agent, Outcome
-from segue.testing import AgentParts
-from segue.testing.agent_parts import CHAT, Trial, trial
+from segue import Outcome
+from segue.testing.agent_parts import CHAT, Trial
 from segue.testing.scripted_provider import Fails, says
 from segue.testing.wire_formats import Calls, Waits
-from tests.adapters import (
-    test_adk,
-    test_agno,
-    test_claude,
-    test_langgraph,
-    test_openai_agents,
-    test_openai_compatible,
-    test_pydantic_ai,
-)
+from tests.adapters.making import FRAMEWORKS, opened
 from tests.adapters.test_claude import clean_environment
 
 __all__ = ["clean_environment"]
-
-MODULES = {
-    "pydantic-ai": test_pydantic_ai,
-    "openai-agents": test_openai_agents,
-    "openai-compatible": test_openai_compatible,
-    "langgraph": test_langgraph,
-    "adk": test_adk,
-    "agno": test_agno,
-    "claude": test_claude,
-}
 
 
 def image(side: int) -> bytes:
@@ -59,12 +39,6 @@ PNG = image(16)
 IMAGE = base64.b64encode(PNG).decode()
 
 
-def opened(name: str) -> Any:
-    module = MODULES[name]
-    make: Callable[[AgentParts], Agent] = module.make
-    return trial(make, getattr(module, "tool_name", str))
-
-
 async def ask(trial: Trial, text: str, *files: tuple[str, bytes]) -> Any:
     parts = [await trial.kernel.files.add(CHAT, name, data) for name, data in files]
     admitted = await trial.kernel.receive(CHAT, text, parts=parts)
@@ -77,7 +51,7 @@ def sent(trial: Trial, number: int = -1) -> str:
     return str(trial.provider.asked[number].body).replace("-", "+").replace("_", "/")
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", FRAMEWORKS)
 async def test_the_model_gets_an_image_and_a_text_file(name: str) -> None:
     async with opened(name) as trial:
         files = (("cat.png", PNG), ("notes.txt", b"The cat is called Fritz."), ("a.zip", b"PK\x03\x04xyz"))
@@ -92,7 +66,7 @@ async def test_the_model_gets_an_image_and_a_text_file(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in MODULES if name not in ("claude", "adk", "agno", "langgraph")]
+    "name", [name for name in FRAMEWORKS if name not in ("claude", "adk", "agno", "langgraph")]
 )
 async def test_a_message_that_is_injected_brings_its_image(name: str) -> None:
     gate = Waits()
@@ -112,7 +86,7 @@ async def test_a_message_that_is_injected_brings_its_image(name: str) -> None:
         assert "And this?" not in sent(trial, 0)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", FRAMEWORKS)
 async def test_an_approval_in_a_turn_with_a_large_image_is_kept(name: str) -> None:
     large = image(800)
     async with opened(name) as trial:
@@ -129,7 +103,7 @@ async def test_an_approval_in_a_turn_with_a_large_image_is_kept(name: str) -> No
             assert sent(trial).count(base64.b64encode(large).decode()) == 1
 
 
-@pytest.mark.parametrize("name", ["pydantic-ai", "openai-compatible"])
+@pytest.mark.parametrize("name", ["pydantic_ai", "openai_compatible"])
 async def test_an_image_that_the_provider_refuses_is_not_sent_again(name: str) -> None:
     async with opened(name) as trial:
         trial.provider.script(Fails(400), says("I cannot see images."))

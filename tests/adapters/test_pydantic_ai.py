@@ -1,27 +1,12 @@
 """Adapter for pydantic-ai: the checks of every agent, and what is particular to it."""
 
-import pydantic_ai
 import pytest
-from pydantic_ai import DeferredToolRequests
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
 
-from segue import Agent
-from segue.adapters.pydantic_ai import adapt
-from segue.testing import AGENT_CHECKS, AgentParts, check_agent
+from segue.testing import AGENT_CHECKS, check_agent
+from tests.adapters.making import Making
 from tests.adapters.patience import BUSY_SECONDS
-
-
-def make(parts: AgentParts) -> Agent:
-    provider = OpenAIProvider(base_url=parts.base_url, api_key="sk-test")
-    agent = pydantic_ai.Agent(
-        OpenAIChatModel("gpt-4o", provider=provider),
-        output_type=[str, DeferredToolRequests],
-        tools=[parts.note, pydantic_ai.Tool(parts.pay, requires_approval=True)],
-    )
-    return adapt(agent)
 
 
 @pytest.mark.parametrize("check", AGENT_CHECKS)
 async def test_it_passes_the_check(check: str) -> None:
-    await check_agent(make, checks=[check], stop_seconds=BUSY_SECONDS)
+    await check_agent(Making("pydantic_ai"), checks=[check], stop_seconds=BUSY_SECONDS)

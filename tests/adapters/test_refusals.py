@@ -2,14 +2,10 @@
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
-from claude_agent_sdk import ClaudeAgentOptions
-from google.adk.agents import BaseAgent
-from langgraph.graph import START, MessagesState, StateGraph
 
-from segue.adapters import adk, claude, langgraph
 from segue.errors import BadSetting, UnknownVersion
 
 ADAPTERS = ("adk", "agno", "claude", "langgraph")
@@ -30,40 +26,49 @@ def test_a_version_that_the_adapter_does_not_know_is_refused(name: str) -> None:
         pass
 
 
-class Plain(TypedDict):
-    text: str
-
-
-def graph(**compiled: Any) -> langgraph.Graph:
-    return StateGraph(MessagesState).add_node("act", lambda _: {}).add_edge(START, "act").compile(**compiled)
-
-
 def test_a_compiled_graph_takes_no_tools() -> None:
+    from tests.adapters.frameworks.own_graphs import adapt, idle
+
     with pytest.raises(BadSetting, match="give a function that makes it"):
-        langgraph.adapt(graph())
+        adapt(idle())
 
 
 def test_a_graph_needs_messages_in_its_state() -> None:
-    plain = StateGraph(Plain).add_node("act", lambda _: {}).add_edge(START, "act").compile()
+    from tests.adapters.frameworks.own_graphs import Plain, adapt, idle
+
     with pytest.raises(BadSetting, match="needs `messages`"):
-        langgraph.adapt(plain, tools=())
+        adapt(idle(Plain), tools=())
 
 
 def test_a_graph_of_own_nodes_may_act_without_tools() -> None:
-    assert not langgraph.adapt(graph(), tools=()).reports_tools
-    assert langgraph.adapt(graph(), tools=(), reports_tools=True).reports_tools
+    from tests.adapters.frameworks.own_graphs import adapt, idle
+
+    assert not adapt(idle(), tools=()).reports_tools
+    assert adapt(idle(), tools=(), reports_tools=True).reports_tools
 
 
 def test_only_an_agent_with_a_model_takes_tools() -> None:
+    from google.adk.agents import BaseAgent
+
+    from segue.adapters.adk import adapt
+
     with pytest.raises(BadSetting, match="only an LlmAgent can use tools"):
-        adk.adapt(BaseAgent(name="clerk"))
+        adapt(BaseAgent(name="clerk"))
 
 
 def test_the_adapter_chooses_the_session_of_claude() -> None:
+    from claude_agent_sdk import ClaudeAgentOptions
+
+    from segue.adapters.claude import adapt
+
     with pytest.raises(BadSetting, match="leave out resume"):
-        claude.adapt(ClaudeAgentOptions(resume="11111111-1111-4111-8111-111111111111"))
+        adapt(ClaudeAgentOptions(resume="11111111-1111-4111-8111-111111111111"))
 
 
 def test_an_unknown_tool_is_refused() -> None:
+    from claude_agent_sdk import ClaudeAgentOptions
+
+    from segue.adapters.claude import adapt
+
     with pytest.raises(BadSetting, match="did you mean 'cron'"):
-        claude.adapt(ClaudeAgentOptions(), tools=["crom"])
+        adapt(ClaudeAgentOptions(), tools=["crom"])

@@ -13,8 +13,8 @@ from segue import Outcome
 from segue.testing.agent_parts import CHAT
 from segue.testing.scripted_provider import says
 from segue.testing.wire_formats import Waits
+from tests.adapters.making import FRAMEWORKS, opened
 from tests.adapters.test_claude import clean_environment
-from tests.adapters.test_parts import MODULES, opened
 
 __all__ = ["clean_environment"]
 
@@ -38,7 +38,7 @@ class Ticks:
         return self.count
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "claude"])
+@pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name != "claude"])
 async def test_a_stop_does_not_wait_for_the_provider(name: str) -> None:
     """Claude Code is another process, with a time of its own: see the check `stop`."""
     never = Waits()

@@ -10,7 +10,7 @@ import pytest
 
 from segue import Agent, Delta, Event, Kernel, OpenTurn, Outcome, ToolCalled, ToolStarted, Turn
 from tests.adapters.killed import SETTINGS, WritingParts, make_agent
-from tests.adapters.test_kills import KILLS, exit_code, processes
+from tests.adapters.test_kills import KILLS, processes
 
 BEFORE = "Die before the tool."
 AT = "Die at the tool."
@@ -52,7 +52,7 @@ async def killed_and_taken_over(url: str, text: str, key: str, file: Path) -> tu
         asyncio.timeout(60),
     ):
         asked = await successor.receive(key, text)
-        assert await exit_code(child, ["told", url, "", str(file)]) == -signal.SIGKILL
+        assert await child.exit_code("told", url, "", str(file)) == -signal.SIGKILL
         async with asyncio.TaskGroup() as group:
             running = group.create_task(successor.run())
             turn = await successor.wait(asked)

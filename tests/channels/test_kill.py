@@ -7,7 +7,6 @@ in the long form it is a real Synapse.
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -21,6 +20,7 @@ from tests.channels.killed_sender import LEASE, make
 from tests.channels.matrix_client import Homeserver
 from tests.docs.pages import ROOT
 from tests.eventually import eventually
+from tests.forks import start_program
 
 LONG = os.environ.get("SEGUE_LONG") == "1"
 ROUNDS = 50 if LONG else 1
@@ -28,8 +28,12 @@ _TIMEOUT = 60
 
 
 async def killed(database: str, point: str, *channel: str) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.channels.killed_sender", database, point, *channel, cwd=ROOT
+    process = await start_program(
+        "tests.channels.killed_sender",
+        [database, point, *channel],
+        folder=ROOT,
+        environment=os.environ,
+        streams=(0, 1, 2),
     )
     async with asyncio.timeout(_TIMEOUT):
         assert await process.wait() == -9

@@ -13,8 +13,10 @@ from tests.store.network import Network
 
 MESSAGES = 200 if LONG else 8
 
+# The long form measures; the short one only waits, which it can do beside others.
+pytestmark = [pytest.mark.serial] if LONG else []
 
-@pytest.mark.serial
+
 async def test_without_notifications_work_starts_at_the_next_poll(
     migrated_postgres_url: str, tmp_path: Path, figure: Record
 ) -> None:

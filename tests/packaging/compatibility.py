@@ -69,7 +69,7 @@ class Resolved:
 
 def resolve(framework: Framework) -> Resolved:
     """Resolve a framework alone, and with Segue. Raises `IndexUnreachable` or `CannotResolve`."""
-    newest = _compile([framework.name], "--no-deps")[framework.name]
+    newest = _newest()[framework.name]
     alone = _alone(framework.extra)
     together = _compile([".", framework.name], extra=framework.extra)
     return Resolved(
@@ -80,6 +80,12 @@ def resolve(framework: Framework) -> Resolved:
             name: together[name] for name in _NAMED if name in alone and together[name] != alone[name]
         },
     )
+
+
+@cache
+def _newest() -> dict[str, str]:
+    """Without dependencies no framework can hold back another, so one call finds the newest of each."""
+    return _compile([framework.name for framework in FRAMEWORKS], "--no-deps")
 
 
 @cache

@@ -1,6 +1,6 @@
 """Simulation: the kernel under random faults, reproducible from seeds.
 
-    pytest tests/simulation                           a thousand scenarios
+    pytest tests/simulation                           three hundred scenarios
     SEGUE_LONG=1 pytest tests/simulation              ten thousand
     SEGUE_SIM_SEED=123 pytest tests/simulation        scenario 123 again, exactly
 
@@ -16,7 +16,7 @@ import pytest
 
 from tests.simulation.scenario import Report, run_scenario
 
-SCENARIOS = 10_000 if os.environ.get("SEGUE_LONG") else 1_000
+SCENARIOS = 10_000 if os.environ.get("SEGUE_LONG") else 300
 CHUNK = 25
 
 if "SEGUE_SIM_SEED" in os.environ:

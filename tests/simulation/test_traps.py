@@ -60,7 +60,7 @@ def test_the_same_owner_under_another_fence_is_another_owner(mutate: Mutate) -> 
     mutate("sessions.hold", " AND fence = :fence", "")
     mutate("turns.finish", " AND fence = :fence", "")
     mutate("turns.keep_draft", " AND fence = :fence", "")
-    assert first_to_notice(hosts=1, faults=frozenset({"slow"}), fault_count=40)
+    assert first_to_notice(begin=20, hosts=1, faults=frozenset({"slow"}), fault_count=40)
 
 
 def test_a_renewal_names_its_fence(mutate: Mutate) -> None:
@@ -105,7 +105,7 @@ def test_leases_are_judged_by_a_clock_that_is_never_set(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Scenario, "boot", remember)
     monkeypatch.setattr(Server, "lease_ms", by_the_wall)
-    assert first_to_notice()
+    assert first_to_notice(begin=9)
 
 
 def test_an_act_is_known_after_a_crash(mutate: Mutate) -> None:
@@ -120,7 +120,7 @@ def test_a_turn_that_runs_is_not_cancelled(mutate: Mutate) -> None:
 
 def test_words_join_one_turn_only(mutate: Mutate) -> None:
     mutate("turns.join_into", "state = 'done', outcome = 'ok', joined_into", "joined_into")
-    assert first_to_notice()
+    assert first_to_notice(begin=13)
 
 
 def test_a_changed_job_is_not_fired_as_it_was(mutate: Mutate) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator
+import subprocess
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,26 +115,30 @@ async def guarded(migrated_sqlite_url: str) -> AsyncIterator[Wire]:
 
 
 @pytest.fixture(scope="session")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the scripts of `js/` and the packages that they import."""
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The socket of a process of Node that runs the clients of `js/`, with the packages that they import."""
     folder = tmp_path_factory.mktemp("node")
     npm_install(folder, *PACKAGES)
     shutil.copytree(SCRIPTS, folder, dirs_exist_ok=True)
-    return folder
+    command = ["node", str(folder / "clients.mjs"), str(folder / "socket")]
+    # It ends with its input, so it does not outlive this process.
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"listening\n"
+        yield folder / "socket"
 
 
 class Script:
-    """A script of `js/` that runs: it prints JSON, one value in a line."""
+    """A client of `js/` that runs: it prints JSON, one value in a line."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, printed: asyncio.StreamReader) -> None:
+        self._printed = printed
 
     async def next(self) -> Any:
-        assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE):
-            line = await self._process.stdout.readline()
+            line = await self._printed.readline()
         assert line, "the script has ended"
-        return json.loads(line)
+        return self._read(line)
 
     async def until(self, name: str) -> list[Any]:
         """Read events up to the first of a type."""
@@ -145,25 +150,22 @@ class Script:
     async def rest(self) -> list[Any]:
         """Read to the end, which must be a success."""
         async with asyncio.timeout(PATIENCE):
-            out, err = await self._process.communicate()
-        assert self._process.returncode == 0, err.decode()
-        return [json.loads(line) for line in out.splitlines()]
+            out = await self._printed.read()
+        return [self._read(line) for line in out.splitlines()]
+
+    @staticmethod
+    def _read(line: bytes) -> Any:
+        value = json.loads(line)
+        assert "crashed" not in value, value["crashed"]
+        return value
 
 
 @asynccontextmanager
-async def running_script(node: Path, name: str, *arguments: str) -> AsyncIterator[Script]:
-    process = await asyncio.create_subprocess_exec(
-        "node",
-        str(node / name),
-        *arguments,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=1 << 20,
-    )
+async def running_script(node: Path, client: str, **options: Any) -> AsyncIterator[Script]:
+    printed, asking = await asyncio.open_unix_connection(node, limit=1 << 20)
     try:
-        yield Script(process)
+        asking.write(json.dumps({"client": client, **options}).encode() + b"\n")
+        yield Script(printed)
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        asking.close()
+        await asking.wait_closed()

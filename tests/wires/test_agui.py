@@ -14,7 +14,7 @@ KEY = "websocket:tea"
 
 
 def script(node: Path, wire: Wire, **options: Any) -> Any:
-    return running_script(node, "agui.mjs", json.dumps({"url": wire.url, "threadId": THREAD, **options}))
+    return running_script(node, "agui", **{"url": wire.url, "threadId": THREAD, **options})
 
 
 async def run(node: Path, wire: Wire, message: object, **options: Any) -> list[Any]:

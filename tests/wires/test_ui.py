@@ -1,6 +1,5 @@
 """The AI SDK wire, driven by the package `ai`: its chat, and its transport with the resume request."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ KEY = "websocket:tea"
 
 
 def script(node: Path, wire: Wire, **options: Any) -> Any:
-    return running_script(node, "ui.mjs", json.dumps({"url": wire.url, "id": "tea", **options}))
+    return running_script(node, "ui", **{"url": wire.url, "id": "tea", **options})
 
 
 def says(text: str) -> list[Any]:

@@ -7,24 +7,28 @@ figures.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import pytest
 
 from segue.times.reader.finder import find
+from tests.unit.when import phrase_corpus
 from tests.unit.when.phrase_corpus import (
     LANGUAGES,
     Outcome,
     Phrase,
     chat,
     daily,
-    judge_phrase,
-    judge_sentence,
     phrases,
     requests,
     sentences,
 )
 
 LEAST_PHRASES = 2_000
+
+# More than one test looks at an outcome, which depends on the phrase alone.
+judge_phrase = cache(phrase_corpus.judge_phrase)
+judge_sentence = cache(phrase_corpus.judge_sentence)
 
 
 def failures(lines: Iterable[Phrase], judge: Callable[[Phrase], tuple[Outcome, str]]) -> list[str]:
