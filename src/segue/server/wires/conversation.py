@@ -157,8 +157,7 @@ async def admit(
         key, content.text, parts=parts, owner=request.owner, when_busy=when_busy, request=once
     )
     if once is not None:  # a repeat may have found the session of the first request
-        admitted = await kernel.turns.get(turn.turn_id, owner=request.owner)
-        key = (await kernel.sessions.by_id(admitted.via_id)).key
+        key = (await kernel.turns.load(turn.turn_id, owner=request.owner)).chat.key
     return Exchange(key=key, turn=turn)
 
 

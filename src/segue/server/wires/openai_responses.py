@@ -175,11 +175,11 @@ async def _turn(request: AuthenticatedRequest, response_id: str) -> tuple[Turn, 
     """The turn of a response's id. Raises `NotFound`."""
     try:
         turn_id = check_id(response_id.removeprefix(_PREFIX), "response")
-        turn = await request.kernel.turns.get(turn_id, owner=request.owner)
+        found = await request.kernel.turns.load(turn_id, owner=request.owner)
     except NotFound:
         raise NotFound(f"there is no response {response_id}") from None
-    session = await request.kernel.sessions.by_id(turn.via_id)
-    return turn, Exchange(key=session.key, turn=QueuedTurn(turn_id=turn.id, session_id=turn.session_id))
+    queued = QueuedTurn(turn_id=found.turn.id, session_id=found.turn.session_id)
+    return found.turn, Exchange(key=found.chat.key, turn=queued)
 
 
 def _head(turn: Turn, exchange: Exchange) -> ResponseHead:
