@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from segue.errors import BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
@@ -28,11 +28,15 @@ _BEFORE_THE_END = frozenset({"stream_start", "tool_started", "tool_call"})
 
 @positional
 class OwnedTurn:
-    """A turn and the chat that it came through, whose owner was checked."""
+    """A turn and the chat that it came through. Pass it on instead of the id: the owner was checked."""
 
     turn: Turn
     chat: Session
     """The session that the turn runs in, if the chat was deleted."""
+
+
+TurnRef: TypeAlias = str | OwnedTurn
+"""A turn's id, or a turn that the caller has loaded."""
 
 
 class TurnsApi:
@@ -213,10 +217,10 @@ class TurnsApi:
         turn = await self._context.store.turn(turn_id)
         return turn, await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
 
-    async def replaced_by(self, turn_id: str, *, owner: Asker = OPERATOR) -> str | None:
+    async def replaced_by(self, turn: TurnRef, *, owner: Asker = OPERATOR) -> str | None:
         """Returns the id of the turn that has replaced a turn, or None. Raises `NotFound`."""
-        await self.get(turn_id, owner=owner)
-        return await self._context.store.replaced_by(turn_id)
+        found = await self.get(turn, owner=owner) if isinstance(turn, str) else turn.turn
+        return await self._context.store.replaced_by(found.id)
 
     async def running(self, key: SessionRef, *, owner: Asker = OPERATOR) -> Turn | None:
         """Returns the turn that came through a session and runs now, or None. Raises `NotFound`."""

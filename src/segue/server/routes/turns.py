@@ -119,9 +119,9 @@ async def get_turn(
     """Return a turn; with `wait`, when it has ended, or after that time. A message that joined another turn
     ends with that turn, which is returned then."""
     kernel = request.kernel
-    found = await kernel.turns.load(turn_id, owner=request.owner)
+    found = asked = await kernel.turns.load(turn_id, owner=request.owner)
     if wait:
-        waiting = QueuedTurn(turn_id=turn_id, session_id=found.turn.session_id)
+        waiting = QueuedTurn(turn_id=turn_id, session_id=asked.turn.session_id)
         try:
             async with request.app_state.waiting(wait):
                 ended = await kernel.wait(waiting)
@@ -129,7 +129,7 @@ async def get_turn(
             pass
         else:
             found = await kernel.turns.load(ended.id, owner=request.owner)
-    replaced_by = await kernel.turns.replaced_by(turn_id, owner=request.owner)
+    replaced_by = await kernel.turns.replaced_by(asked)
     return views.turn(found.turn, found.chat.key, replaced_by=replaced_by)
 
 
