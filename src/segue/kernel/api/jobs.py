@@ -73,8 +73,7 @@ class JobsApi:
         a session has. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`, `DuplicateId`, `TooManyJobs`;
         `NotHere` for a condition on a job of another session; `NotPrivateChat` for the mode `say` in a group;
         `BadSetting` for a `Call` of a function and `UnknownModel` for a model that this kernel does not have;
-        `Conflict` for a second active
-        job of kind `recall` in one session.
+        `Conflict` for a second active job of kind `recall` in one session.
         """
         context = self._context
         now = context.clock.ms()
