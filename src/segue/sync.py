@@ -55,6 +55,7 @@ class BlockingTurns(BlockingPart[TurnsApi]):
     ask = BlockingStream(TurnsApi.ask)
     wait = BlockingCall(TurnsApi.wait)
     get = BlockingCall(TurnsApi.get)
+    load = BlockingCall(TurnsApi.load)
     follow = BlockingStream(TurnsApi.follow)
     running = BlockingCall(TurnsApi.running)
     list = BlockingCall(TurnsApi.list)

@@ -12,7 +12,7 @@ from segue.testing import ScriptedAgent
 IN_THE_PROCESS_ONLY = {
     # They take or return what only the code beside the database has, or serve it.
     "sessions": {"by_id", "overview_of", "suggest_zone", "zone_in", "lane_of", "has_push"},
-    "turns": {"replaced_by"},
+    "turns": {"load", "replaced_by"},
     "replies": set(),
     "log": {"page", "say", "import_all"},
     "files": {"most_bytes", "of_message"},

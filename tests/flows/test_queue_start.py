@@ -94,6 +94,36 @@ async def test_slots_that_are_owed_after_one_was_put_off(
     await quiet(kernel)
 
 
+async def test_a_job_that_is_resumed_after_its_moment(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    kernel = await open_kernel(agent=agent)
+    job = await kernel.schedule(CHAT, At(clock.now() + timedelta(hours=1)), Ask("What is new?"))
+    await kernel.jobs.pause(job.id)
+    clock.advance(hours=2)
+    await kernel.workers.timer.step()
+    await kernel.jobs.resume(job.id)
+    await kernel.workers.timer.step()
+    assert await outcomes(kernel, job) == [None]
+    await quiet(kernel)
+
+
+async def test_a_due_job_that_is_given_a_smaller_jitter(
+    open_kernel: OpenKernel, clock: ManualClock, agent: ScriptedAgent
+) -> None:
+    kernel = await open_kernel(agent=agent)
+    job = await kernel.schedule(CHAT, Every(3600), Ask("What is new?"), policy=Policy(jitter_seconds=3600))
+    assert job.next_at is not None
+    assert job.slot is not None
+    assert job.next_at > job.slot
+    clock.advance(hours=3)
+    assert len(await kernel.store.due_jobs(clock.ms(), 10)) == 1
+    await kernel.jobs.update(job.id, policy=Policy())
+    await kernel.workers.timer.step()
+    assert await outcomes(kernel, job) == ["missed", None]
+    await quiet(kernel)
+
+
 class Noting(ForwardingDatabase):
     """Takes note of where looks begin."""
 

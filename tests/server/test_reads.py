@@ -102,3 +102,9 @@ async def test_an_explanation_of_a_run_that_waited_takes_at_most_five_reads(
     ended = await scene.reads_of("GET", f"/automations/{job.id}/explain")
     assert len(ended) <= 5, ended
     assert "turns.between" in ended
+
+
+async def test_a_turn_takes_at_most_three_reads(scene: Scene) -> None:
+    turn = await scene.kernel.receive(CHAT, "Hello")
+    await quiet(scene.kernel)
+    assert len(reads := await scene.reads_of("GET", f"/turns/{turn.turn_id}")) <= 3, reads

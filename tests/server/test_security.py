@@ -272,3 +272,13 @@ async def test_no_secret_is_logged(guarded: httpx2.AsyncClient, caplog: pytest.L
     await guarded.post("/sessions", content=f'{{"key": "{ADA}", "x": 1}}'.encode(), headers=bearer(ADA))
     assert ADA not in caplog.text
     assert "wrong-key" not in caplog.text
+
+
+async def test_a_length_that_is_no_number_is_refused(
+    http: httpx2.AsyncClient, subtests: pytest.Subtests
+) -> None:
+    for length in (b"\xb2", b"-1", b"+1", b"1_0", b"1, 1", b"", b"x", b"9" * 20, b"9" * 5000):
+        with subtests.test(length=length[:30]):
+            refused = await http.get("/sessions", headers=[(b"content-length", length)])
+            assert (refused.status_code, refused.json()["code"]) == (400, "bad_request")
+    assert (await http.get("/sessions", headers={"content-length": "00"})).status_code == 200

@@ -75,7 +75,7 @@ async def test_a_request_without_a_key_is_refused_in_the_wires_own_shape(
 ) -> None:
     refused = await http.post(path, json=BODIES[path], headers={"Authorization": "Bearer wrong"})
     assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
-    assert "this server wants a key" in sentence_in(path, refused)
+    assert "a valid API key is required" in sentence_in(path, refused)
 
 
 @every_wire

@@ -135,4 +135,4 @@ async def test_a_chat_belongs_to_its_user(guarded: Wire, node: Path) -> None:
     _, adas = await ended(node, guarded, resume="after=0", headers=bearer(ADA))
     assert (bens["messages"], text_of(adas["messages"][-1])) == ([], "You said: Mine")
     shown, _ = await ended(node, guarded, parts=says("x"))
-    assert "this server wants a key it knows" in shown[-1]["message"]
+    assert "a valid API key is required" in shown[-1]["message"]

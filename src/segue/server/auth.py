@@ -105,7 +105,7 @@ async def authenticate(
         raise Refused(
             401,
             "unauthorized",
-            "this server wants a key it knows: `Authorization: Bearer KEY`",
+            "a valid API key is required: `Authorization: Bearer KEY`",
             headers={"WWW-Authenticate": "Bearer"},
         )
     return caller

@@ -24,6 +24,7 @@ LARGEST_BODY = 4 << 20
 """Bytes. Larger than any valid message. An uploaded file has a limit of its own."""
 _FORM_BYTES = 64 << 10
 """What a form may add to the file in it."""
+_LENGTH = re.compile(r"[0-9]{1,19}")
 _UPLOAD = re.compile(r".*/sessions/[^/]+/files")
 _WITH_DATA_URLS = re.compile(
     r".*/(v1/chat/completions|v1/responses|agui|ui|langgraph/(threads/[^/]+/)?runs(/stream|/wait)?)"
@@ -113,15 +114,16 @@ class RequestGuard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        largest = self._largest_body(scope)
         try:
-            self._check(scope)
+            self._check(scope, largest)
         except Refused as refusal:
             await refuse(refusal, scope, receive, _with_headers(send))
             return
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:
-            await self._answer(scope, receive, _with_headers(send))
+            await self._answer(scope, _limited(receive, self._deadlines, largest), _with_headers(send))
 
     def _largest_body(self, scope: Scope) -> int:
         if scope.get("method") != "POST":
@@ -130,7 +132,7 @@ class RequestGuard:
             return self._largest_file + _FORM_BYTES
         return LARGEST_BODY + self._largest_file * 4 // 3 * bool(_WITH_DATA_URLS.fullmatch(scope["path"]))
 
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: Scope, largest: int) -> None:
         headers = Headers(scope=scope)
         host, origin = headers.get("host"), headers.get("origin")
         if not self._hosts.allows(host):
@@ -138,7 +140,9 @@ class RequestGuard:
         if origin is not None and not self._origins.allows(origin, host or ""):
             raise Refused(403, "forbidden_origin", "this request comes from a page of another site")
         length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > (largest := self._largest_body(scope)):
+        if not _LENGTH.fullmatch(length):
+            raise Refused(400, "bad_request", "Content-Length: write the number of bytes, in decimal digits")
+        if int(length) > largest:
             raise _too_large(largest)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,8 +155,7 @@ class RequestGuard:
             await send(message)
 
         try:
-            limited = _limited(receive, self._deadlines, self._largest_body(scope))
-            await self._app(scope, limited, send_and_record)
+            await self._app(scope, receive, send_and_record)
         finally:
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in _METHODS else "other"

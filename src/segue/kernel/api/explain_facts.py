@@ -22,10 +22,15 @@ _MOST_BLOCKERS = 10
 async def gather_facts(
     context: ApiContext, job: Job, session: Session, slot: datetime | None
 ) -> ExplainFacts:
-    """At most three reads: the run, its turn, and the turns that it waits or waited for. One more for a turn
-    that is held: the question that its session waits for. And one for a job that uses a day set of the
-    account. And one each for the quiet hours of a common session, an answer that waits to be sent, and the
-    message that a condition is about."""
+    """At most three reads: the run, its turn, and the turns that it waits or waited for.
+
+    One more read for each of these, if the job has it:
+      - a turn that is held: the question that its session waits for
+      - a day set of the account
+      - a common session: its quiet hours
+      - an answer that waits to be sent
+      - a condition: the message that it is about
+    """
     store = context.store
     run = await _run_of(store, job, slot)
     turn = await _turn_of(store, run)

@@ -73,8 +73,7 @@ class JobsApi:
         a session has. Raises `BadKey`, `BadText`, `BadTime`, `BadTrigger`, `DuplicateId`, `TooManyJobs`;
         `NotHere` for a condition on a job of another session; `NotPrivateChat` for the mode `say` in a group;
         `BadSetting` for a `Call` of a function and `UnknownModel` for a model that this kernel does not have;
-        `Conflict` for a second active
-        job of kind `recall` in one session.
+        `Conflict` for a second active job of kind `recall` in one session.
         """
         context = self._context
         now = context.clock.ms()
@@ -400,7 +399,13 @@ class JobsApi:
 
     async def _change(self, job: Job) -> Job:
         _refuse_protected(job)
-        changed = await self._context.store.commit(jobs.change, job, self._context.clock.ms())
+        return await self._store(job, self._context.clock.ms())
+
+    async def _store(self, job: Job, now: int) -> Job:
+        changed = await self._context.store.commit(jobs.change, job, now)
+        if changed.value.next_at is not None:
+            # The moment of a resumed job may have passed, and a new policy may move a due slot back.
+            self._context.store.is_due(changed.value.next_at)
         return self._context.announce(changed)
 
     async def _resume_protected(self, job: Job) -> Job:
@@ -408,8 +413,7 @@ class JobsApi:
             return job
         now = self._context.clock.ms()
         active = replace(job, state=JobState.ACTIVE, state_reason=None, failures=0)
-        changed = with_first_slot(active, now)
-        return self._context.announce(await self._context.store.commit(jobs.change, changed, now))
+        return await self._store(with_first_slot(active, now), now)
 
     async def _check_conversation(self, job: Job, session: Session | None) -> None:
         """Raises `NotPrivateChat` and `NotHere`."""

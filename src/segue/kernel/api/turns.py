@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
-from segue.errors import BadSetting
+from segue.errors import BadSetting, NotFound
 from segue.kernel.api.context import OPERATOR, ApiContext, SessionRef
 from segue.kernel.api.files import FileRef, FilesApi
 from segue.kernel.api.log import LogApi
@@ -15,14 +15,28 @@ from segue.kernel.transactions.idempotency import Request
 from segue.kernel.transactions.lane import Admission, QueuedTurn
 from segue.kernel.transactions.replies import Quoted
 from segue.kernel.transactions.result import Name, Result
-from segue.model.records import Asker, Event, Turn
+from segue.model.records import Asker, Event, Session, Turn
 from segue.model.states import TurnState, WhenBusy
 from segue.model.text_checks import check_key, check_text
 from segue.model.written_message import message_text
+from segue.record import positional
 from segue.store.database import Transaction
 
 _ENDED = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
 _BEFORE_THE_END = frozenset({"stream_start", "tool_started", "tool_call"})
+
+
+@positional
+class OwnedTurn:
+    """A turn and the chat that it came through. Pass it on instead of the id: the owner was checked."""
+
+    turn: Turn
+    chat: Session
+    """The session that the turn runs in, if the chat was deleted."""
+
+
+TurnRef: TypeAlias = str | OwnedTurn
+"""A turn's id, or a turn that the caller has loaded."""
 
 
 class TurnsApi:
@@ -182,14 +196,31 @@ class TurnsApi:
 
     async def get(self, turn_id: str, *, owner: Asker = OPERATOR) -> Turn:
         """Returns the `Turn` of an id. Raises `NotFound`."""
-        turn = await self._context.store.turn(turn_id)
-        await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
+        turn, _ = await self._found(turn_id, owner)
         return turn
 
-    async def replaced_by(self, turn_id: str, *, owner: Asker = OPERATOR) -> str | None:
+    async def load(self, turn_id: str, *, owner: Asker = OPERATOR) -> OwnedTurn:
+        """Returns a turn with its `chat`, the session that it came through. Raises `NotFound`.
+
+        In unified mode a turn outlives its chat. If that was deleted, `chat` is the session that it runs in.
+        """
+        turn, session = await self._found(turn_id, owner)
+        if turn.chat_id is None:
+            return OwnedTurn(turn, session)
+        try:
+            return OwnedTurn(turn, await self._context.store.session_by_id(turn.chat_id))
+        except NotFound:
+            return OwnedTurn(turn, session)
+
+    async def _found(self, turn_id: str, owner: Asker) -> tuple[Turn, Session]:
+        """A turn and the session that it runs in."""
+        turn = await self._context.store.turn(turn_id)
+        return turn, await self._context.session_of(turn.session_id, owner, f"turn {turn_id}")
+
+    async def replaced_by(self, turn: TurnRef, *, owner: Asker = OPERATOR) -> str | None:
         """Returns the id of the turn that has replaced a turn, or None. Raises `NotFound`."""
-        await self.get(turn_id, owner=owner)
-        return await self._context.store.replaced_by(turn_id)
+        found = await self.get(turn, owner=owner) if isinstance(turn, str) else turn.turn
+        return await self._context.store.replaced_by(found.id)
 
     async def running(self, key: SessionRef, *, owner: Asker = OPERATOR) -> Turn | None:
         """Returns the turn that came through a session and runs now, or None. Raises `NotFound`."""

@@ -33,6 +33,7 @@ from segue.server.error_responses import (
     validation_problem,
 )
 from segue.server.event_stream import EventStream
+from segue.server.json_text import json_text
 from segue.server.paging import LARGEST_SEQ
 from segue.server.request_context import (
     AuthenticatedRequest,
@@ -160,7 +161,7 @@ async def follow_session(
                 async with aclosing(session_events(kernel, session, start)) as events:
                     async for wire_event in events:
                         yield ServerSentEvent(
-                            data=_json(wire_event), event=wire_event["type"], id=str(wire_event["seq"])
+                            data=json_text(wire_event), event=wire_event["type"], id=str(wire_event["seq"])
                         )
             except NotFound:  # the session was deleted
                 return
@@ -356,7 +357,7 @@ class LiveConnection:
 
     async def _send(self, wire_event: WireEvent) -> None:
         try:
-            await self._socket.send_text(_json(wire_event))
+            await self._socket.send_text(json_text(wire_event))
         except RuntimeError:  # the socket is already closed
             raise WebSocketDisconnect(1006) from None
 
@@ -370,7 +371,3 @@ def _parse(text: str) -> tuple[dict[str, Any], Any]:
     if not isinstance(kind, str) or kind not in _COMMANDS:
         raise Refused(422, "invalid", f"type: it is one of {', '.join(_COMMANDS)}")
     return fields, _COMMANDS[kind].validate_python(fields)
-
-
-def _json(wire_event: WireEvent) -> str:
-    return json.dumps(wire_event, ensure_ascii=False, separators=(",", ":"))

@@ -119,15 +119,18 @@ async def get_turn(
     """Return a turn; with `wait`, when it has ended, or after that time. A message that joined another turn
     ends with that turn, which is returned then."""
     kernel = request.kernel
-    turn = await kernel.turns.get(turn_id, owner=request.owner)
+    found = asked = await kernel.turns.load(turn_id, owner=request.owner)
     if wait:
+        waiting = QueuedTurn(turn_id=turn_id, session_id=asked.turn.session_id)
         try:
             async with request.app_state.waiting(wait):
-                turn = await kernel.wait(QueuedTurn(turn_id=turn.id, session_id=turn.session_id))
+                ended = await kernel.wait(waiting)
         except TimeoutError:
             pass
-    replaced_by = await kernel.turns.replaced_by(turn_id, owner=request.owner)
-    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key, replaced_by=replaced_by)
+        else:
+            found = await kernel.turns.load(ended.id, owner=request.owner)
+    replaced_by = await kernel.turns.replaced_by(asked)
+    return views.turn(found.turn, found.chat.key, replaced_by=replaced_by)
 
 
 @router.post("/turns/{turn_id}/cancel", summary="Cancel a queued turn", responses=responses(404, 409))
@@ -136,8 +139,8 @@ async def cancel_turn(turn_id: TurnId, request: AuthenticatedRequest) -> turn_sc
     session."""
     kernel = request.kernel
     await kernel.turns.cancel(turn_id, owner=request.owner)
-    turn = await kernel.turns.get(turn_id, owner=request.owner)
-    return views.turn(turn, (await kernel.sessions.by_id(turn.via_id)).key)
+    cancelled = await kernel.turns.load(turn_id, owner=request.owner)
+    return views.turn(cancelled.turn, cancelled.chat.key)
 
 
 @router.post("/turns/{turn_id}/stop", summary="Stop a turn", responses=responses(404))

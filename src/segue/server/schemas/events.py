@@ -166,7 +166,10 @@ async def _session(kernel: Kernel, session: Session, overview: Overview | None) 
 
 async def _recall(kernel: Kernel, session: Session, event: Event) -> WireEvent | None:
     """The current recall, also for an old event: clients show only the newest state."""
-    chat = session if event.via_id is None else await kernel.sessions.by_id(event.via_id)
+    try:
+        chat = session if event.via_id is None else await kernel.sessions.by_id(event.via_id)
+    except NotFound:  # the chat was deleted, and its recall with it
+        return None
     current = await kernel.recalls.get(chat)
     return None if current is None else views.recall(current, session.key).model_dump(mode="json")
 

@@ -6,7 +6,6 @@ Invariants
 """
 
 import asyncio
-import json
 import string
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
@@ -31,6 +30,7 @@ from segue.model.text_checks import MAX_NAME, check_key, check_text
 from segue.record import record
 from segue.server.error_responses import Refused, log_failure, problem_of
 from segue.server.event_stream import SEPARATOR, EventStream
+from segue.server.json_text import json_text
 from segue.server.request_context import AuthenticatedRequest, AuthenticatedRoute, IdempotencyKey
 from segue.server.routes.turns import LONGEST_WAIT
 from segue.server.schemas.common import Problem
@@ -157,8 +157,7 @@ async def admit(
         key, content.text, parts=parts, owner=request.owner, when_busy=when_busy, request=once
     )
     if once is not None:  # a repeat may have found the session of the first request
-        admitted = await kernel.turns.get(turn.turn_id, owner=request.owner)
-        key = (await kernel.sessions.by_id(admitted.via_id)).key
+        key = (await kernel.turns.load(turn.turn_id, owner=request.owner)).chat.key
     return Exchange(key=key, turn=turn)
 
 
@@ -231,8 +230,7 @@ def stream(
 
 
 def sse(data: object, event: str | None = None, id: str | None = None) -> ServerSentEvent:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return ServerSentEvent(text, event=event, id=id, sep=SEPARATOR)
+    return ServerSentEvent(json_text(data), event=event, id=id, sep=SEPARATOR)
 
 
 DONE = ServerSentEvent("[DONE]", sep=SEPARATOR)

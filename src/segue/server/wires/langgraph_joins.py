@@ -92,10 +92,10 @@ async def cancel_run(
 async def _run(request: AuthenticatedRequest, thread_id: str, run_id: str) -> tuple[Turn, Session]:
     """Raises `NotFound` if there is no such thread, or no such run in it."""
     session = await thread_session(request, thread_id)
-    turn = await request.kernel.turns.get(check_id(run_id, "run"), owner=request.owner)
-    if turn.via_id != session.id:
+    run = await request.kernel.turns.load(check_id(run_id, "run"), owner=request.owner)
+    if run.chat.id != session.id:
         raise NotFound(f"there is no run {run_id} in the thread {thread_id}")
-    return turn, session
+    return run.turn, session
 
 
 def _exchange(turn: Turn, session: Session) -> Exchange:

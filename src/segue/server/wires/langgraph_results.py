@@ -26,9 +26,8 @@ async def values_at_end(request: AuthenticatedRequest, exchange: Exchange, on_di
 
 
 async def _values(request: AuthenticatedRequest, exchange: Exchange, over: TurnOver | None = None) -> Json:
-    turn = await request.kernel.turns.get(exchange.turn.turn_id, owner=request.owner)
-    session = await request.kernel.sessions.by_id(turn.via_id)
-    values = (await thread_now(request.kernel, session)).values
+    run = await request.kernel.turns.load(exchange.turn.turn_id, owner=request.owner)
+    values = (await thread_now(request.kernel, run.chat)).values
     if over is not None and over.failed:
         return values | {"__error__": _error(over)}
     if over is not None and over.asked is not None:

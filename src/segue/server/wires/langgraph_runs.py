@@ -60,8 +60,8 @@ async def create_run(
     """Send a message to the thread's session and return at once."""
     exchange = await _begin(request, thread_id, body, idempotency_key)
     response.headers.update(run_headers(exchange))
-    turn = await request.kernel.turns.get(exchange.turn.turn_id, owner=request.owner)
-    return run_out(turn, await request.kernel.sessions.by_id(turn.via_id))
+    run = await request.kernel.turns.load(exchange.turn.turn_id, owner=request.owner)
+    return run_out(run.turn, run.chat)
 
 
 @router.post(

@@ -9,11 +9,12 @@ from contextlib import aclosing
 from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from sse_starlette import ServerSentEvent
 
 from segue.server.error_responses import Refused
+from segue.server.json_text import TurnResponse
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.wires.content import content_of
 from segue.server.wires.conversation import (
@@ -85,7 +86,7 @@ async def create_chat_completion(
     if not body.stream:
         _, over = await result_of(request, exchange, x_segue_on_disconnect)
         check_answered(over)
-        return JSONResponse(completion(over, created), headers=exchange.headers)
+        return TurnResponse(completion(over, created), headers=exchange.headers)
     with_usage = body.stream_options is not None and body.stream_options.include_usage
     chunks = ChatChunks(exchange.turn.turn_id, created, with_usage=with_usage)
 

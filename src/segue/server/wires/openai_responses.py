@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, StrictBool
 from sse_starlette import ServerSentEvent
 
@@ -18,6 +18,7 @@ from segue.kernel.transactions.lane import QueuedTurn
 from segue.model.records import Turn
 from segue.model.states import TurnState
 from segue.server.error_responses import Refused
+from segue.server.json_text import TurnResponse
 from segue.server.request_context import AuthenticatedRequest, IdempotencyKey
 from segue.server.wires.content import content_of
 from segue.server.wires.conversation import (
@@ -86,7 +87,7 @@ async def create_response(
     if body.stream:
         return _stream(request, exchange, head, x_segue_on_disconnect)
     if body.background:
-        return JSONResponse(head.response("queued", []), headers=exchange.headers)
+        return TurnResponse(head.response("queued", []), headers=exchange.headers)
     return await _whole(request, exchange, head, x_segue_on_disconnect)
 
 
@@ -112,7 +113,7 @@ async def retrieve_response(
     if stream:
         return _stream(request, exchange, head)
     if turn.state in _WAITING:
-        return JSONResponse(head.response(_WAITING[turn.state], []), headers=exchange.headers)
+        return TurnResponse(head.response(_WAITING[turn.state], []), headers=exchange.headers)
     return await _whole(request, exchange, head)
 
 
@@ -138,7 +139,7 @@ async def _whole(
     for step in steps:
         for _ in events.take(step):
             pass
-    return JSONResponse(events.response, headers=exchange.headers)
+    return TurnResponse(events.response, headers=exchange.headers)
 
 
 def _stream(
@@ -175,11 +176,11 @@ async def _turn(request: AuthenticatedRequest, response_id: str) -> tuple[Turn, 
     """The turn of a response's id. Raises `NotFound`."""
     try:
         turn_id = check_id(response_id.removeprefix(_PREFIX), "response")
-        turn = await request.kernel.turns.get(turn_id, owner=request.owner)
+        found = await request.kernel.turns.load(turn_id, owner=request.owner)
     except NotFound:
         raise NotFound(f"there is no response {response_id}") from None
-    session = await request.kernel.sessions.by_id(turn.via_id)
-    return turn, Exchange(key=session.key, turn=QueuedTurn(turn_id=turn.id, session_id=turn.session_id))
+    queued = QueuedTurn(turn_id=found.turn.id, session_id=found.turn.session_id)
+    return found.turn, Exchange(key=found.chat.key, turn=queued)
 
 
 def _head(turn: Turn, exchange: Exchange) -> ResponseHead:
