@@ -18,7 +18,7 @@ import asyncio
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 from time import monotonic_ns
 
@@ -149,9 +149,12 @@ def _has_disk_space(path: str) -> bool:
 def _open(path: str, busy_seconds: float) -> tuple[list[sqlite3.Connection], OpenFiles | None]:
     if path == MEMORY:
         return [open_file(path, busy_seconds)], None
-    with OPENING:
-        writer = open_file(path, busy_seconds)
-        # The first read creates the write-ahead log, whose identity `OpenFiles` records.
-        writer.execute("PRAGMA data_version").fetchone()
-        files = OpenFiles(path)
-    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))], files
+    with ExitStack() as opened:
+        with OPENING:
+            writer = opened.enter_context(closing(open_file(path, busy_seconds)))
+            # The first read creates the write-ahead log, whose identity `OpenFiles` records.
+            writer.execute("PRAGMA data_version").fetchone()
+            files = opened.enter_context(closing(OpenFiles(path)))
+        readers = [opened.enter_context(closing(open_reader(path, busy_seconds))) for _ in range(READERS)]
+        opened.pop_all()
+    return [writer, *readers], files
