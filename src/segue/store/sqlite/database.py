@@ -65,7 +65,7 @@ class Sqlite:
         self._path = path
         self._busy_seconds = settings.busy_seconds
         self._closed = False
-        bridge = LoopBridge(when_nothing_returns=self._fail_after_busy_seconds)
+        self._bridge = bridge = LoopBridge(when_nothing_returns=self._fail_after_busy_seconds)
         file_lock = None
         self.last_write = LastWrite()
         if files is not None:
@@ -127,7 +127,9 @@ class Sqlite:
             await asyncio.wait(self._readers.end())
         # The writer is last: it checkpoints the log into the file. It may wait for the lock of a process that
         # is stopped; then it is abandoned: no caller waits for it, and the thread ends with this process.
-        await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
+        _, stuck = await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
+        if stuck:
+            self._bridge.abandon()
 
     def _refuse_if_closed(self, done: str) -> None:
         if self._writer.gone is not None:
