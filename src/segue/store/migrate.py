@@ -11,7 +11,6 @@ Invariants
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -48,7 +47,7 @@ class Migration:
                 f"{self.name} asks for :{both.parameters[0]}, and a migration gets no parameters"
             )
         for statement in _split(both.sqlite if dialect == "sqlite" else both.postgres):
-            yield replace(both, sqlite=statement, postgres=statement)
+            yield translate(self.name, statement)
 
 
 @positional
