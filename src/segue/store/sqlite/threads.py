@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -30,7 +30,6 @@ Read: TypeAlias = tuple[Query, Params, asyncio.Future[Any]]
 _REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errno.EROFS: Reason.READ_ONLY}
 
 LARGEST_GROUP = 256
-READS_AT_ONCE = 16
 
 
 class Writer:
@@ -253,24 +252,10 @@ class Readers:
     # On the threads
 
     def _work(self, connection: sqlite3.Connection) -> None:
-        ended: asyncio.Future[None] | None = None
-        while ended is None:
-            reads, ended = self._take()
-            self._bridge.return_([self._read(connection, *read) for read in reads])
+        while isinstance(work := self._reads.get(), tuple):
+            self._bridge.return_([self._read(connection, *work)])
         connection.close()
-        self._bridge.return_([(ended, None, None)])
-
-    def _take(self) -> tuple[list[Read], asyncio.Future[None] | None]:
-        reads: list[Read] = []
-        next_one = self._reads.get()
-        with suppress(Empty):
-            while isinstance(next_one, tuple):
-                reads.append(next_one)
-                if len(reads) == READS_AT_ONCE:
-                    return reads, None
-                next_one = self._reads.get_nowait()
-            return reads, next_one
-        return reads, None
+        self._bridge.return_([(work, None, None)])
 
     def _read(
         self, connection: sqlite3.Connection, query: Query, params: Params, future: asyncio.Future[Any]
