@@ -53,8 +53,6 @@ class Writer:
         self._poll_seconds = poll_seconds
         self.gone: DatabaseGone | None = None
         """Set once, when the file was deleted or replaced: every later call is refused with it."""
-        self._path_is_gone = False
-        """Whether the database itself is gone, and not only its log."""
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -199,7 +197,6 @@ class Writer:
             f"the database file {missing} was deleted or replaced while Segue was using it; "
             "restore it and start again"
         )
-        self._path_is_gone = missing == self._path
         self._last_write.failed(Reason.DATABASE_GONE)
         self._ring()
 
@@ -216,8 +213,9 @@ class Writer:
         with suppress(sqlite3.Error):
             if self.gone is None:
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            elif self._path_is_gone:
-                # SQLite would apply a log that stays behind to whatever file replaces this one.
+            elif self._files is not None and self._files.missing() == self._path:
+                # Not only the log is gone. SQLite would apply one that stays behind to whatever file replaces
+                # this one.
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
         if self._files is not None:
