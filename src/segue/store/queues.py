@@ -83,7 +83,7 @@ class Queues(Reads):
         return self.database.lease_now() if of_test is None else of_test
 
     def horizon(self) -> int | None:
-        """A lease that begins after this moment has expired (see `REBOOTED_MS`)."""
+        """Leases dated after this were written before the machine restarted, and count as expired."""
         lease_now = self.lease_now()
         return None if lease_now is None else lease_now + REBOOTED_MS
 

@@ -40,7 +40,7 @@ SETTINGS = {
 }
 
 USUAL: Mapping[str, str] = MappingProxyType({})
-"""No settings besides these."""
+"""No extra settings."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 

@@ -122,7 +122,8 @@ class Writer:
                 return self._commit(self._take(LARGEST_GROUP))
         except OSError as error:
             sentence = (
-                f"{self._path} could not be locked ({error.strerror}); see to its folder, then try again"
+                f"{self._path} could not be locked ({error.strerror}); "
+                "check the permissions and free space of its folder, then try again"
             )
             self._last_write.failed(_REASONS.get(error.errno or 0, Reason.DISK_ERROR))
             return _failed(self._take(len(self._waiting)), StoreUnavailable(sentence))
