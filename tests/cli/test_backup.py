@@ -14,8 +14,8 @@ from uuid import uuid4
 import pytest
 
 from segue import Kernel, OpenTurn, Settings
+from segue.cli.dump import dump_command
 from segue.model.states import Outcome
-from segue.store.postgres.dump import dump_command
 from segue.store.sqlite import backup
 from segue.store.sqlite.file import open_file
 from tests.cli.process import Segue

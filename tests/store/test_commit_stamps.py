@@ -158,5 +158,47 @@ async def test_a_caller_whose_commit_is_undecided_is_told_so(postgres_url: str, 
         await database.run(add("s000"))
         network.lose_the_next_commit(Lost.THE_ANSWER)
         network.refuse_new_connections()
-        with pytest.raises(Undecided, match="see whether it did"):
+        with pytest.raises(Undecided, match="lost during COMMIT"):
             await database.run(add("s000"))
+
+
+@pytest.mark.parametrize(("lost", "counted"), [(Lost.THE_ANSWER, 1), (Lost.THE_COMMIT, 0)])
+async def test_a_commit_alone_that_got_no_answer_is_undecided(
+    postgres_url: str, tmp_path: Path, lost: Lost, counted: int
+) -> None:
+    await make_tables(postgres_url)
+    async with Network(postgres_url, tmp_path) as network, opened(network.url) as database:
+        network.lose_the_next_commit(lost)
+        with pytest.raises(Undecided, match="check whether the change was made"):
+            await database.run_alone(add("s000"))
+        await network.what_was_late_has_come()
+        assert await database.run(add("s000")) == counted + 1
+
+
+async def test_a_connection_lost_before_the_commit_alone_has_changed_nothing(postgres_url: str) -> None:
+    await make_tables(postgres_url)
+
+    def lost_half_way() -> Transaction[None]:
+        yield from add("s000")()
+        yield translate("test.cut", "SELECT pg_terminate_backend(pg_backend_pid())"), {}
+
+    async with opened(postgres_url) as database:
+        with pytest.raises(StoreUnavailable, match="try again") as failed:
+            await database.run_alone(lost_half_way)
+        assert not isinstance(failed.value, Undecided)
+        assert await database.run(add("s000")) == 1
+
+
+async def test_a_transaction_alone_that_raises_undoes_its_statements(postgres_url: str) -> None:
+    """Also those that count as no write of a group, such as the statements of a migration."""
+    made = translate("test.make", "CREATE TABLE made (id TEXT)")
+
+    def refused() -> Transaction[None]:
+        yield made, {}
+        raise LookupError
+
+    async with opened(postgres_url) as database:
+        with pytest.raises(LookupError):
+            await database.run_alone(refused)
+        there = translate("test.there", "SELECT to_regclass('made') IS NOT NULL AS there")
+        assert not (await database.read(there, {}))[0]["there"]

@@ -19,7 +19,6 @@ import pytest
 
 from segue.store import queries
 from segue.store.postgres.connection import BY_INDEX
-from segue.store.sqlite.execute import positional
 from tests.postgres import NewDatabase, wait_for
 from tests.store.seeds import seed
 
@@ -258,11 +257,14 @@ def surprising(walks: dict[str, list[str]], known: dict[str, str]) -> dict[str, 
     return {name: lines for name, lines in walks.items() if bool(lines) != (name in known)}
 
 
+def plan_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[tuple[Any, ...]]:
+    values = query.pick_positional(dict.fromkeys(query.parameters, "1"))
+    return connection.execute(f"EXPLAIN QUERY PLAN {query.positional}", values).fetchall()
+
+
 def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """The SCAN steps over tables; a scan of a result of the query itself does not count."""
-    sent = positional(query)
-    values = dict.fromkeys(query.parameters, "1")
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {sent.text}", sent.pick(values)).fetchall()
+    plan = plan_in_sqlite(connection, query)
     made = set(re.findall(r"(\w+) AS MATERIALIZED|AS (waiting|counted|found)\b", query.sqlite))
     names = {name for pair in made for name in pair} | {"CONSTANT", "json_each"}
     scans = [line for *_, line in plan if line.startswith("SCAN") and line.split()[1] not in names]
@@ -271,9 +273,7 @@ def walks_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> lis
 
 def sorts_in_sqlite(connection: sqlite3.Connection, query: queries.Query) -> list[str]:
     """Sorts of anything but a page."""
-    sent = positional(query)
-    values = dict.fromkeys(query.parameters, "1")
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {sent.text}", sent.pick(values)).fetchall()
+    plan = plan_in_sqlite(connection, query)
     pages = {number for number, *_, line in plan if line.startswith("MATERIALIZE")} or {0}
     return [line for _, parent, _, line in plan if parent in pages and "TEMP B-TREE" in line]
 

@@ -16,7 +16,6 @@ from segue.store.database import Begin, Database, Transaction
 from segue.store.queries import translate
 from segue.store.settings import StoreSettings
 from segue.store.sqlite.database import Sqlite
-from segue.store.sqlite.execute import positional
 from segue.testing.inline_sqlite import InlineSqlite
 
 create = translate("words.create", "CREATE TABLE words (word TEXT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0)")
@@ -138,9 +137,9 @@ async def test_a_list_of_parameters_gives_all_rows_in_order(database: Database) 
 def test_parameters_are_sent_by_position_and_repeated_where_the_text_repeats_them() -> None:
     """Python 3.12.0 to 3.12.3 warn when the value of a numbered parameter, `?1`, comes from a sequence."""
     text = "SELECT n FROM words WHERE word = :word /*pg AND n > :n */ OR (n < :n AND word > :word)"
-    sent = positional(translate("words.near", text))
-    assert sent.text == "SELECT n FROM words WHERE word = ?  OR (n < ? AND word > ?)"
-    assert sent.pick({"word": "a", "n": 1}) == ("a", 1, "a")
+    query = translate("words.near", text)
+    assert query.positional == "SELECT n FROM words WHERE word = ?  OR (n < ? AND word > ?)"
+    assert query.pick_positional({"word": "a", "n": 1}) == ("a", 1, "a")
 
 
 async def test_a_transaction_without_statements_returns(database: Database) -> None:

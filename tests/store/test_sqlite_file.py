@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from segue.store.database import Transaction
 from segue.store.migrate import migrate
 from segue.store.queries import translate
 from segue.store.sqlite.database import Sqlite
+from segue.store.sqlite.file_identity import is_in_use_here
 
 PAGE = 4096
 ANOTHER_USER = 65_534
@@ -291,3 +293,35 @@ async def test_a_lock_file_that_cannot_be_opened_is_reported_until_it_can(tmp_pa
     (tmp_path / "segue.db.lock").rmdir()
     await database.run(make_notes)
     await database.close()
+
+
+async def test_an_opening_that_fails_half_way_leaves_nothing_open(tmp_path: Path) -> None:
+    """It fails at another step with each descriptor that the process may open."""
+    path = tmp_path / "segue.db"
+    await _made_by_us(path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    failed = 0
+    for limit in range(lowest_free_descriptor(), soft):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        try:
+            database = await Sqlite.open(str(path))
+        except (OSError, StoreError):
+            failed += 1
+        else:
+            await database.close()
+            break
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert not is_in_use_here(str(path)), failed
+        assert not [link for link in open_files() if link.startswith(str(path))], failed
+    assert failed > 3
+
+
+def lowest_free_descriptor() -> int:
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    os.close(descriptor)
+    return descriptor
+
+
+def open_files() -> list[str]:
+    return [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from segue.errors import StoreUnavailable
 from segue.store.queries import translate
 from segue.store.settings import StoreSettings
 from segue.store.sqlite.database import Sqlite
+from segue.store.sqlite.loop_bridge import LoopBridge
 from tests.crash.figures import Record
+from tests.eventually import eventually
 from tests.store import sqlite_process
 from tests.store.sqlite_process import (
     REFUSED,
@@ -121,7 +123,25 @@ async def test_a_process_that_stops_in_the_middle_is_not_waited_for_without_end(
     await database.close()
 
 
-async def test_closing_does_not_wait_for_a_process_that_has_stopped(path: Path) -> None:
+async def test_closing_does_not_wait_for_a_process_that_has_stopped(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards the loop is not blocked any more for the thread that still waits."""
+    loop = asyncio.get_running_loop()
+    call_later, timers = loop.call_later, set[object]()
+
+    def recorded(seconds: float, look: Callable[..., None], *args: Any) -> asyncio.TimerHandle:
+        if not isinstance(getattr(look, "__self__", None), LoopBridge):
+            return call_later(seconds, look, *args)
+
+        def fire() -> None:
+            look(*args)
+            timers.remove(fire)
+
+        timers.add(fire)
+        return call_later(seconds, fire)
+
+    monkeypatch.setattr(loop, "call_later", recorded)
     database = await Sqlite.open(str(path), StoreSettings(busy_seconds=0.2))
     with process(stop_in_the_middle, path) as child:
         assert await asyncio.to_thread(line_of, child) == "inside"
@@ -130,6 +150,7 @@ async def test_closing_does_not_wait_for_a_process_that_has_stopped(path: Path) 
         await database.close()
         with pytest.raises(StoreUnavailable, match="held by another process"):
             await waiting
+        await eventually(lambda: not timers, "the end of the timers")
 
 
 async def test_a_process_that_is_killed_in_the_middle_leaves_nothing(path: Path) -> None:

@@ -53,7 +53,7 @@ class Database(Protocol):
     dialect: str
     """`sqlite` or `postgres`."""
     last_write: LastWrite
-    """Whether it succeeded."""
+    """Whether the last write succeeded, and if not, why."""
 
     @property
     def scans(self) -> ScanSettings | None:

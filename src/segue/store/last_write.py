@@ -37,7 +37,7 @@ class LastWrite:
         """None: the last write succeeded."""
 
     def failed(self, reason: Reason | None) -> None:
-        """With None the caller was at fault: that says nothing about the database."""
+        """None: the caller's statement failed, which says nothing about the database."""
         if reason is not None:
             self.reason = reason
 

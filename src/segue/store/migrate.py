@@ -11,7 +11,6 @@ Invariants
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -43,12 +42,8 @@ class Migration:
 
     def statements(self, dialect: str) -> Iterator[Query]:
         both = translate(self.name, self.text)
-        if both.parameters:
-            raise StoreUnusable(
-                f"{self.name} asks for :{both.parameters[0]}, and a migration gets no parameters"
-            )
         for statement in _split(both.sqlite if dialect == "sqlite" else both.postgres):
-            yield replace(both, sqlite=statement, postgres=statement)
+            yield translate(self.name, statement)
 
 
 @positional
@@ -91,19 +86,13 @@ async def status(database: Database, folder: Path = MIGRATIONS) -> Status:
 
 
 def load(folder: Path) -> list[Migration]:
-    """The migrations of a folder, numbered from 1 without a gap."""
+    """The migrations of a folder. They are numbered from 1 without a gap."""
     # Read as text: other line endings must not change the hash.
-    migrations = [
+    return [
         Migration(int(match.group(1)), file.name.removesuffix(".sql"), file.read_text("utf-8"))
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if (match := _FILE.fullmatch(file.name))
     ]
-    for number, migration in enumerate(migrations, start=1):
-        if migration.version != number:
-            raise StoreUnusable(
-                f"{folder} has {migration.name} where migration {number:04} should be: reinstall Segue"
-            )
-    return migrations
 
 
 def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
@@ -116,14 +105,10 @@ def pending(known: Sequence[Migration], recorded: Rows) -> Sequence[Migration]:
             f"{len(known)}: a newer Segue wrote it; upgrade this one, nothing was changed"
         )
     for migration in known[:newest]:
-        if migration.version not in applied:
+        if applied.get(migration.version) != (migration.name, migration.sha256):
             raise StoreUnusable(
-                f"this database records later migrations, but not {migration.name}: restore it from a backup"
-            )
-        if applied[migration.version] != (migration.name, migration.sha256):
-            raise StoreUnusable(
-                f"{migration.name} was changed after it was applied to this database: "
-                "use the Segue that made it, or restore the file"
+                f"{migration.name} was changed after it was applied to this database, or its record was: "
+                "use the Segue that made it, or restore the database from a backup"
             )
     return known[newest:]
 

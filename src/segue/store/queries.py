@@ -18,40 +18,46 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import Any, TypeAlias
 
 _FOLDER = Path(__file__).with_name("sql")
 _SECTION = re.compile(r"^-- (name|columns): (\w+)\s*$", re.MULTILINE)
 _COLUMNS = re.compile(r"/\*columns (\w+)\*/")
-PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-"""A parameter in the text that both databases share."""
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _LINE_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 _COMMA = re.compile(r",\s+")
 _MANY = "_many"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+Pick: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+"""Returns the values of the parameters, in the order of a text, from a mapping."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Query:
     """One named statement in both dialects. Compared and hashed by identity: there is one of each."""
 
     name: str
     sqlite: str
+    """With named parameters."""
+    positional: str
+    """As it is sent to SQLite: with a `?` for each parameter.
+
+    The sqlite3 module releases the interpreter lock to look up the name of each named parameter, and a busy
+    loop may then take it, ten times a statement. `?1` is a name too: Python 3.12.0 to 3.12.3 warn when its
+    value comes from a sequence.
+    """
+    pick_positional: Pick
+    """One value for each `?`: a parameter may be repeated."""
     postgres: str
     parameters: tuple[str, ...]
-    """The names of the positional parameters, in order."""
-    pick: Callable[[Mapping[str, Any]], tuple[Any, ...]]
-    """Returns their values, in that order, from a mapping."""
-    many: "Query | None" = None
+    """The names of PostgreSQL's parameters, in order."""
+    pick: Pick
+    writes: bool
+    """False for a plain SELECT, which may lock rows but changes none."""
+    returns_rows: bool
+    many: "Query | None"
     """The set form, for many executions in one statement of PostgreSQL."""
-
-    @property
-    def writes(self) -> bool:
-        """False for a plain SELECT, which may lock rows but changes none."""
-        return not self.postgres.startswith("SELECT")
-
-    @property
-    def returns_rows(self) -> bool:
-        return not self.postgres.startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in self.postgres
 
 
 class Queries:
@@ -90,13 +96,23 @@ def translate(name: str, body: str, many: Query | None = None) -> Query:
             order.append(parameter)
         return f"${order.index(parameter) + 1}"
 
-    numbered = PARAMETER.sub(number, postgres)
+    numbered = _PARAMETER.sub(number, postgres)
     sqlite = _in_dialect(text, "lite", other="pg")
-    return Query(name, sqlite, numbered, tuple(order), picker(order), many)
+    return Query(
+        name=name,
+        sqlite=sqlite,
+        positional=_PARAMETER.sub("?", sqlite),
+        pick_positional=_picker(_PARAMETER.findall(sqlite)),
+        postgres=numbered,
+        parameters=tuple(order),
+        pick=_picker(order),
+        writes=not numbered.startswith("SELECT"),
+        returns_rows=not numbered.startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in numbered,
+        many=many,
+    )
 
 
-def picker(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """A function that returns the values of these names from a mapping, as a tuple."""
+def _picker(names: list[str]) -> Pick:
     match names:
         case []:
             return lambda params: ()

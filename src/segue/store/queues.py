@@ -7,7 +7,9 @@ Results may be out of date when they are used. The write that acts on one repeat
 database decides whether it still holds.
 """
 
+from collections.abc import Callable
 from operator import itemgetter
+from typing import TypeVar
 
 from segue.model.cost.budget import Budget
 from segue.model.quiet.hours import QuietHours
@@ -15,12 +17,14 @@ from segue.model.records import Delivery, Job
 from segue.model.states import JobKind
 from segue.record import positional, record
 from segue.store import queries
-from segue.store.database import Database, Row, Value
+from segue.store.database import Database, Row, T, Value
 from segue.store.queue_start import BOTTOM, QueueStart
 from segue.store.reads import Reads
 from segue.store.rows import core as rows
 from segue.store.rows import overviews
 from segue.times.clock import Clock
+
+Stored = TypeVar("Stored")
 
 _ACCOUNTS_AT_ONCE = 50
 
@@ -79,7 +83,7 @@ class Queues(Reads):
         return self.database.lease_now() if of_test is None else of_test
 
     def horizon(self) -> int | None:
-        """A lease that begins after this moment has expired (see `REBOOTED_MS`)."""
+        """Leases dated after this were written before the machine restarted, and count as expired."""
         lease_now = self.lease_now()
         return None if lease_now is None else lease_now + REBOOTED_MS
 
@@ -177,22 +181,18 @@ class Queues(Reads):
 
 
 def _due_job(row: Row) -> DueJob | Unreadable:
-    try:
-        job = rows.job(row)
-    except rows.UNREADABLE as error:
-        return Unreadable(row["id"], f"cannot be read: {error}")
+    job, fault = _read(rows.job, row)
+    if job is None:
+        return Unreadable(row["id"], fault)
     if job.policy.unreadable:
         return Unreadable(job.id, job.policy.unreadable, job)
-    try:
-        budget = rows.budget_of(row["session_budget"])
-    except rows.UNREADABLE as error:
-        return Unreadable(job.id, f"the budget of its session cannot be read: {error}", job)
-    quiet = None
-    try:
-        quiet = rows.quiet_of(row["session_quiet"] if row["common_quiet"] is None else row["common_quiet"])
-    except rows.UNREADABLE as error:
-        if job.kind is not JobKind.MESSAGE:  # a written message is sent at its time
-            return Unreadable(job.id, f"the quiet hours of its session cannot be read: {error}", job)
+    budget, fault = _read(rows.budget_of, row["session_budget"])
+    if fault:
+        return Unreadable(job.id, f"the budget of its session {fault}", job)
+    common = row["common_quiet"]
+    quiet, fault = _read(rows.quiet_of, row["session_quiet"] if common is None else common)
+    if fault and job.kind is not JobKind.MESSAGE:  # a written message is sent at its time
+        return Unreadable(job.id, f"the quiet hours of its session {fault}", job)
     return DueJob(
         job=job,
         heard_at=row["heard_at"],
@@ -205,3 +205,11 @@ def _due_job(row: Row) -> DueJob | Unreadable:
         quiet=quiet,
         quiet_zone=row["common_zone"] or row["session_zone"],
     )
+
+
+def _read(convert: Callable[[Stored], T], stored: Stored) -> tuple[T | None, str]:
+    """The value, or None and why there is none."""
+    try:
+        return convert(stored), ""
+    except rows.UNREADABLE as error:
+        return None, f"cannot be read: {error}"

@@ -43,13 +43,13 @@ class StoreSettings:
     """After so long without an answer the server counts as lost. Longer than its statement_timeout, which
     fires first if the server can be reached."""
     patience_seconds: float = 10.0
-    """How long a caller waits in all, whatever happens to the server; and as long again for the answer to a
-    COMMIT, because a caller that was told of a failure must be able to rely on it."""
+    """Total time that a caller waits. Once COMMIT was sent, it waits as long again, because a reported
+    failure must be final."""
     check_seconds: float = 0.25
     """How often that limit is checked."""
     lock_seconds: float = 1.5
-    """A caller of this age that meets a lock fails. By then the server has cut off a paused client of
-    Segue."""
+    """A caller that has waited this long fails when it meets a lock. By then the server has cut off a paused
+    client of Segue."""
     notify_seconds: float = 0.1
     """The pause between two notifications of this process."""
     ring_seconds: float = 0.05

@@ -214,7 +214,7 @@ class Store(Queues):
         )
 
     async def held_until(self, turn_id: str) -> int | None:
-        """Until when the answer of a turn waits to be sent."""
+        """When the held answer of a turn is to be sent."""
         return await self._first(itemgetter("held_until"), queries.deliveries.held_until, turn_id=turn_id)
 
     async def users_said(self, session_id: str, *, since: int, until: int) -> list[UserMessage]:
@@ -288,7 +288,7 @@ class Store(Queues):
         return await self._all(lambda row: (row["account"], _days(row)), queries.day_sets.ending, last=last)
 
     async def jobs_to_warn(self, account: str | None, name: str, notice: str, limit: int) -> Rows:
-        """Of each session that uses a day set and was not told this about it, a job: its id and its name."""
+        """One job (id, name) for each session that uses the set and has not had this notice."""
         params: Params = {"account": account, "name": name, "notice": notice, "limit": limit}
         return await self.database.read(queries.day_sets.to_warn, params)
 

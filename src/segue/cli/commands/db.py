@@ -54,8 +54,8 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Copy the database to a file, also while a server uses it. On PostgreSQL it runs pg_dump."""
+    from segue.cli.backup import back_up
     from segue.cli.support.open_kernel import refuse_missing
-    from segue.store.backup import back_up
 
     refuse_missing(configuration)
     with progress(silent=as_json) as tell:

@@ -1,8 +1,11 @@
 """Checks of `segue doctor`. They only read; pending migrations are reported, not applied."""
 
+import os
+import stat
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from segue.cli.support.open_kernel import refuse_missing
@@ -16,7 +19,7 @@ from segue.store import queries
 from segue.store.database import Database
 from segue.store.migrate import status
 from segue.store.open import connect, sqlite_file
-from segue.store.sqlite.permissions import is_open_to_others, open_to_others
+from segue.store.sqlite.permissions import files_of
 from segue.store.store import Store
 from segue.telemetry.logs import Redaction
 from segue.times.clock import SystemClock, to_moment
@@ -90,9 +93,27 @@ def open_files(configuration: Configuration) -> str | None:
     if files := open_to_others(database):
         names = ", ".join(map(str, files))
         return f"other users of this machine can read {names}; `segue doctor --repair` changes that"
-    if database.parent == configuration.data and is_open_to_others(configuration.data):
+    if database.parent == configuration.data and _is_open_to_others(configuration.data):
         return f"other users of this machine can list {configuration.data}; run `chmod 700` on it"
     return None
+
+
+def open_to_others(database: Path) -> list[Path]:
+    """The files of this database that other users of the machine can access."""
+    if os.name != "posix" or not _mode(database.parent) & (stat.S_IXGRP | stat.S_IXOTH):
+        return []
+    return [file for file in files_of(database) if _is_open_to_others(file)]
+
+
+def _is_open_to_others(path: Path) -> bool:
+    return os.name == "posix" and bool(_mode(path) & (stat.S_IRWXG | stat.S_IRWXO))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except OSError:  # missing, or not accessible to this user
+        return 0
 
 
 def _setting_text(configuration: Configuration, name: str) -> str:

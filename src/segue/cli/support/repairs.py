@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from segue.cli.support.checks import HORIZON_MS, Finding, State, listed
+from segue.cli.support.checks import HORIZON_MS, Finding, State, listed, open_to_others
 from segue.cli.support.open_kernel import refuse_missing
 from segue.cli.support.progress import Tell
 from segue.config import Configuration
@@ -17,7 +17,7 @@ from segue.kernel.transactions.repairs import REPAIRS, RepairTerms
 from segue.record import positional
 from segue.store.migrate import status
 from segue.store.open import connect, sqlite_file
-from segue.store.sqlite.permissions import close_to_others, open_to_others
+from segue.store.sqlite.permissions import FILE_MODE
 from segue.store.store import Store
 from segue.times.clock import SystemClock
 
@@ -54,11 +54,15 @@ def _files(configuration: Configuration) -> list[PlannedRepair]:
 
 async def _close_file(file: Path) -> Finding:
     try:
-        close_to_others(file)
+        _close_to_others(file)
     except OSError as error:
         words = f"{file} could not be closed to other users: {(error.strerror or str(error)).lower()}"
         return Finding("files", State.WRONG, f"{words}; its owner can")
     return Finding("files", State.OK, f"{file} was open to other users; now only its owner reads it")
+
+
+def _close_to_others(file: Path) -> None:
+    file.chmod(FILE_MODE)
 
 
 async def _invariants(configuration: Configuration) -> list[PlannedRepair]:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
-from segue.errors import StoreError, StoreUnavailable, StoreUnusable
+from segue.errors import StoreError, StoreUnavailable, StoreUnusable, Undecided
 from segue.extras import needed_for
 from segue.store.last_write import Reason
 
@@ -40,7 +40,7 @@ SETTINGS = {
 }
 
 USUAL: Mapping[str, str] = MappingProxyType({})
-"""No settings besides these."""
+"""No extra settings."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
@@ -262,6 +262,13 @@ def store_error(error: Exception, query: str) -> Exception:
     refused = kind(f"PostgreSQL refused {query}: {message} ({type(error).__name__})")
     refused.__cause__ = error
     return refused
+
+
+def undecided(url: str) -> Undecided:
+    return Undecided(
+        f"the connection to {url} was lost during COMMIT; check whether the change was made before you try "
+        "again"
+    )
 
 
 _REFUSED_USER = "{url} refused the user name or the password; check both in the URL"

@@ -33,10 +33,11 @@ from segue.store.postgres.connection import (
     error_kind,
     sqlstate,
     store_error,
+    undecided,
     unusable,
     wait,
 )
-from segue.store.postgres.group import drive_alone
+from segue.store.postgres.group import CommitUnanswered, GroupFailed, drive_alone
 from segue.store.postgres.writers import Writers
 from segue.store.queries import Query
 from segue.store.settings import DEFAULTS, StoreSettings
@@ -135,12 +136,18 @@ class Postgres:
             connection = await own.connected(
                 lambda error: sqlstate(error) == TOO_MANY and monotonic() < deadline
             )
-            return await drive_alone(connection, begin)
-        except Exception as error:
-            if error_kind(error) is not ErrorKind.LOST:
-                raise store_error(error, "a statement") from error.__cause__
-            url, lost = self._server.safe_url, type(error).__name__
-            raise StoreUnavailable(f"the connection to {url} was lost ({lost}); try again") from error
+            return await drive_alone(connection, own.opening, begin)
+        except Exception as failure:
+            if not isinstance(failure, GroupFailed):
+                failure = GroupFailed([], failure, "a transaction")
+            cause, url = failure.cause, self._server.safe_url
+            if error_kind(cause) is not ErrorKind.LOST:
+                error = store_error(cause, failure.where)
+                raise error from error.__cause__
+            if isinstance(failure, CommitUnanswered):
+                raise undecided(url) from cause
+            lost = type(cause).__name__
+            raise StoreUnavailable(f"the connection to {url} was lost ({lost}); try again") from cause
         finally:
             own.drop()
 

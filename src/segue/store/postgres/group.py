@@ -22,6 +22,7 @@ Invariants
   - a group waits for no session that another process has, so that groups neither deadlock nor queue up
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import islice
@@ -29,7 +30,6 @@ from typing import TYPE_CHECKING
 
 from segue.store.database import Begin, Params, Row, Rows, T
 from segue.store.postgres.commit_stamps import Stamp
-from segue.store.postgres.connection import BEGIN
 from segue.store.postgres.transaction import CallerTransaction, SessionKeys
 from segue.store.queries import Query
 
@@ -176,21 +176,18 @@ async def _execute_many(
     return answers
 
 
-async def drive_alone(connection: "Connection", begin: Begin[T]) -> T:
-    """Run and commit one transaction, statement by statement. After an exception it is still open."""
-    await connection.execute(BEGIN)
-    body = begin()
-    try:
-        query, params = next(body)
-        while True:
-            answers = await execute(connection, query, params if isinstance(params, list) else [params])
-            query, params = body.send([row for rows in answers for row in rows])
-    except StopIteration as end:
-        await connection.execute("COMMIT")
-        result: T = end.value
-        return result
-    finally:
-        body.close()
+async def drive_alone(connection: "Connection", opening: str, begin: Begin[T]) -> T:
+    """Run and commit one transaction as a group of one. After an exception it is still open."""
+    keys = SessionKeys()
+    caller = CallerTransaction(begin, asyncio.get_running_loop().create_future(), keys)
+    group = Group([caller], keys)
+    await group.begin(connection, opening)
+    await group.drive(connection)
+    if caller.error is not None:
+        raise caller.error
+    await group.commit(connection)
+    result: T = caller.result
+    return result
 
 
 def _marks(caller: CallerTransaction) -> list[int]:

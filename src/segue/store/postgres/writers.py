@@ -31,7 +31,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from segue.errors import StoreUnavailable, Undecided
+from segue.errors import StoreUnavailable
 from segue.store.database import Begin, T
 from segue.store.last_write import LastWrite
 from segue.store.postgres.commit_stamps import Stamp, Stamps, was_committed
@@ -43,6 +43,7 @@ from segue.store.postgres.connection import (
     end_tasks,
     reason_of,
     store_error,
+    undecided,
     wait,
     writer_settings,
 )
@@ -148,8 +149,7 @@ class Writers:
                 sentence = f"{url} did not answer within {patience:.0f} s{why}; try again"
                 caller.give_up(StoreUnavailable(sentence))
             elif waited > 2 * patience:
-                sentence = f"{url} was lost while it committed this: see whether it did before you try again"
-                caller.fail(Undecided(sentence))
+                caller.fail(undecided(url))
 
     # Choosing callers
 

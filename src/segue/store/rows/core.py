@@ -212,7 +212,7 @@ def push_subscription(row: Row) -> PushSubscription:
 
 
 def event_with_replacement(row: Row) -> Event:
-    """The event; in its body, by which turn its turn was replaced."""
+    """The event, with the id of the turn that replaced its turn in the body."""
     plain = event(row)
     if row["replaced_by"] is None:
         return plain

@@ -385,8 +385,7 @@ RETURNING /*columns session*/, /*columns live*/,
           (SELECT answered_by FROM agent_states WHERE agent_states.session_id = sessions.id) AS answered_by;
 
 -- name: lock_leasing
--- Of the processes that lease within a limit, one at a time. The key is "segue" in base 36, plus one. SQLite has one
--- writer.
+-- Only one process at a time leases within a limit. The key is "segue" in base 36, plus one. SQLite has one writer.
 /*pg SELECT pg_advisory_xact_lock(47704263) *//*lite SELECT 1 */;
 
 -- name: count_leased

@@ -18,7 +18,7 @@ import asyncio
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 from time import monotonic_ns
 
@@ -65,7 +65,7 @@ class Sqlite:
         self._path = path
         self._busy_seconds = settings.busy_seconds
         self._closed = False
-        bridge = LoopBridge(when_nothing_returns=self._fail_after_busy_seconds)
+        self._bridge = bridge = LoopBridge(when_nothing_returns=self._fail_after_busy_seconds)
         file_lock = None
         self.last_write = LastWrite()
         if files is not None:
@@ -127,7 +127,9 @@ class Sqlite:
             await asyncio.wait(self._readers.end())
         # The writer is last: it checkpoints the log into the file. It may wait for the lock of a process that
         # is stopped; then it is abandoned: no caller waits for it, and the thread ends with this process.
-        await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
+        _, stuck = await asyncio.wait([self._writer.end()], timeout=self._busy_seconds * 2)
+        if stuck:
+            self._bridge.abandon()
 
     def _refuse_if_closed(self, done: str) -> None:
         if self._writer.gone is not None:
@@ -149,9 +151,12 @@ def _has_disk_space(path: str) -> bool:
 def _open(path: str, busy_seconds: float) -> tuple[list[sqlite3.Connection], OpenFiles | None]:
     if path == MEMORY:
         return [open_file(path, busy_seconds)], None
-    with OPENING:
-        writer = open_file(path, busy_seconds)
-        # The first read creates the write-ahead log, whose identity `OpenFiles` records.
-        writer.execute("PRAGMA data_version").fetchone()
-        files = OpenFiles(path)
-    return [writer, *(open_reader(path, busy_seconds) for _ in range(READERS))], files
+    with ExitStack() as opened:
+        with OPENING:
+            writer = opened.enter_context(closing(open_file(path, busy_seconds)))
+            # The first read creates the write-ahead log, whose identity `OpenFiles` records.
+            writer.execute("PRAGMA data_version").fetchone()
+            files = opened.enter_context(closing(OpenFiles(path)))
+        readers = [opened.enter_context(closing(open_reader(path, busy_seconds))) for _ in range(READERS)]
+        opened.pop_all()
+    return [writer, *readers], files

@@ -213,7 +213,7 @@ def explain(error: sqlite3.Error, path: str, *, in_use: bool = False) -> StoreEr
     file was writable when it was opened, so a read-only state may be temporary."""
     code = primary_code(error)
     if code not in _FAULTS:
-        return StoreError(f"{path} could not do it: {error}")
+        return StoreError(f"SQLite reported an error on {path}: {error}")
     if in_use and reason_of(error, path) is Reason.READ_ONLY:
         return StoreUnavailable(f"{path} cannot be written now: it, or its disk, is read-only ({error})")
     _, why = _FAULTS[code]

@@ -3,14 +3,14 @@
 The sender of work keeps a future. Outcomes come back in batches, and a batch wakes the loop once.
 
 A loop that never sleeps starves other threads. CPython hands its lock to a thread that has waited 5 ms for
-it, but each iteration of a busy loop releases the lock for a moment too short to wake up in, and that wait
-starts again: beside a busy loop, a commit of half a millisecond took seconds. So when work is out and nothing
-has come back for a while, the loop blocks itself for up to a millisecond, which gives the threads the lock.
-That while doubles each time it did not help, because then the disk is slow.
+it, but each iteration of a busy loop releases the lock too briefly for another thread to wake, which restarts
+its 5 ms: beside a busy loop, a commit of half a millisecond took seconds. So when work is out and nothing has
+come back for an interval, the loop blocks itself for up to a millisecond, which gives the threads the lock.
+The interval doubles whenever this did not help: then the disk is slow.
 
 Invariants
   - a future is resolved on the loop, once, and not at all if its caller was cancelled
-  - with no work out, nothing runs: no timer, no wake-up
+  - with no work out that a caller waits for, nothing runs: no timer, no wake-up
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
 """A future with its result, or with None and the exception it is to raise."""
 
-FIRST_WHILE, LONGEST_WHILE = 0.001, 0.064
+SHORTEST_INTERVAL, LONGEST_INTERVAL = 0.001, 0.064
 LOAN_SECONDS = 0.001
 
 
@@ -43,7 +43,7 @@ class LoopBridge:
         self._out += 1
         if not self._timed:
             self._timed = True
-            self._look_again_in(FIRST_WHILE)
+            self._look_again_in(SHORTEST_INTERVAL)
         return self._loop.create_future()
 
     def settle(self, outcomes: Iterable[Outcome]) -> None:
@@ -57,6 +57,10 @@ class LoopBridge:
             else:
                 future.set_exception(error)
 
+    def abandon(self) -> None:
+        """Call when no caller waits any longer for one piece of work that is out."""
+        self._out -= 1
+
     def _settle_returned(self) -> None:
         with suppress(Empty):
             while True:
@@ -66,14 +70,15 @@ class LoopBridge:
         self._loop.call_later(seconds, self._look, seconds, self._settled)
 
     def _look(self, waited: float, settled: int) -> None:
-        if not self._out:
+        # Below zero: work that was abandoned has come back.
+        if self._out <= 0:
             self._timed = False
         elif self._settled != settled:
-            self._look_again_in(FIRST_WHILE)
+            self._look_again_in(SHORTEST_INTERVAL)
         else:
             self._lend()
             self._when_nothing_returns()
-            self._look_again_in(min(waited * 2, LONGEST_WHILE))
+            self._look_again_in(min(waited * 2, LONGEST_INTERVAL))
 
     def _lend(self) -> None:
         with suppress(Empty):

@@ -1,12 +1,10 @@
 """File permissions: folders and files that only their owner may read."""
 
 import os
-import stat
 from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _BESIDE = ("", "-wal", "-shm", ".lock", ".next")
 """The database itself, SQLite's files beside it, and Segue's lock files."""
 
@@ -24,28 +22,6 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
-def open_to_others(database: Path) -> list[Path]:
-    """The files of this database that other users of the machine can access."""
-    if os.name != "posix" or not _mode(database.parent) & (stat.S_IXGRP | stat.S_IXOTH):
-        return []
-    return [file for file in files_of(database) if is_open_to_others(file)]
-
-
 def files_of(database: Path) -> list[Path]:
     """The database and the files that belong to it, whether or not they exist."""
     return [Path(f"{database}{suffix}") for suffix in _BESIDE]
-
-
-def is_open_to_others(path: Path) -> bool:
-    return os.name == "posix" and bool(_mode(path) & _OTHERS)
-
-
-def close_to_others(file: Path) -> None:
-    file.chmod(FILE_MODE)
-
-
-def _mode(path: Path) -> int:
-    try:
-        return path.stat().st_mode
-    except OSError:  # missing, or not accessible to this user
-        return 0

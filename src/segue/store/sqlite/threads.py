@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -30,7 +30,6 @@ Read: TypeAlias = tuple[Query, Params, asyncio.Future[Any]]
 _REASONS = {errno.ENOSPC: Reason.DISK_FULL, errno.EDQUOT: Reason.DISK_FULL, errno.EROFS: Reason.READ_ONLY}
 
 LARGEST_GROUP = 256
-READS_AT_ONCE = 16
 
 
 class Writer:
@@ -54,8 +53,6 @@ class Writer:
         self._poll_seconds = poll_seconds
         self.gone: DatabaseGone | None = None
         """Set once, when the file was deleted or replaced: every later call is refused with it."""
-        self._path_is_gone = False
-        """Whether the database itself is gone, and not only its log."""
         self._waiting: deque[Work] = deque()
         self._queueing_since: float | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -125,7 +122,8 @@ class Writer:
                 return self._commit(self._take(LARGEST_GROUP))
         except OSError as error:
             sentence = (
-                f"{self._path} could not be locked ({error.strerror}); see to its folder, then try again"
+                f"{self._path} could not be locked ({error.strerror}); "
+                "check the permissions and free space of its folder, then try again"
             )
             self._last_write.failed(_REASONS.get(error.errno or 0, Reason.DISK_ERROR))
             return _failed(self._take(len(self._waiting)), StoreUnavailable(sentence))
@@ -200,7 +198,6 @@ class Writer:
             f"the database file {missing} was deleted or replaced while Segue was using it; "
             "restore it and start again"
         )
-        self._path_is_gone = missing == self._path
         self._last_write.failed(Reason.DATABASE_GONE)
         self._ring()
 
@@ -217,8 +214,9 @@ class Writer:
         with suppress(sqlite3.Error):
             if self.gone is None:
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            elif self._path_is_gone:
-                # SQLite would apply a log that stays behind to whatever file replaces this one.
+            elif self._files is not None and self._files.missing() == self._path:
+                # Not only the log is gone. SQLite would apply one that stays behind to whatever file replaces
+                # this one.
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
         if self._files is not None:
@@ -253,24 +251,10 @@ class Readers:
     # On the threads
 
     def _work(self, connection: sqlite3.Connection) -> None:
-        ended: asyncio.Future[None] | None = None
-        while ended is None:
-            reads, ended = self._take()
-            self._bridge.return_([self._read(connection, *read) for read in reads])
+        while isinstance(work := self._reads.get(), tuple):
+            self._bridge.return_([self._read(connection, *work)])
         connection.close()
-        self._bridge.return_([(ended, None, None)])
-
-    def _take(self) -> tuple[list[Read], asyncio.Future[None] | None]:
-        reads: list[Read] = []
-        next_one = self._reads.get()
-        with suppress(Empty):
-            while isinstance(next_one, tuple):
-                reads.append(next_one)
-                if len(reads) == READS_AT_ONCE:
-                    return reads, None
-                next_one = self._reads.get_nowait()
-            return reads, next_one
-        return reads, None
+        self._bridge.return_([(work, None, None)])
 
     def _read(
         self, connection: sqlite3.Connection, query: Query, params: Params, future: asyncio.Future[Any]

@@ -34,7 +34,7 @@ def back_up(
         with _complete_file(target) as unfinished:
             copy_database(database, unfinished, progress)
     else:
-        from segue.store.postgres.dump import dump, refuse_without_program
+        from segue.cli.dump import dump, refuse_without_program
 
         refuse_without_program(url, target)
         with _complete_file(target) as unfinished:
