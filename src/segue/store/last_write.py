@@ -46,6 +46,11 @@ class LastWrite:
         if self.reason is not Reason.DISK_FULL:
             self.reason = None
 
+    def connected(self) -> None:
+        """Record that the server was reached, also by a transaction that had nothing to write."""
+        if self.reason in (Reason.TOO_MANY_CONNECTIONS, Reason.UNREACHABLE):
+            self.reason = None
+
     def tried(self) -> None:
         """Record that a write of ordinary size succeeded."""
         if self._has_disk_space():

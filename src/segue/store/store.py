@@ -59,7 +59,7 @@ class Store(Queues):
     async def session(self, owner: Owner, key: str) -> Session | None:
         return await self._first(rows.session, queries.sessions.by_key, **owned_by(owner), key=key)
 
-    async def session_found(self, lookup: Lookup, key: str) -> Session | None:
+    async def find_session(self, lookup: Lookup, key: str) -> Session | None:
         """The session that a caller means by a key. Raises `AmbiguousKey` when several users have one."""
         if not lookup.whole_account:
             return await self.session(lookup.owner, key)

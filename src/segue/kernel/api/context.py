@@ -49,7 +49,7 @@ class ApiContext(WorkerContext):
     # Owners
 
     async def find(self, key: str, owner: Asker) -> Session | None:
-        return await self.store.session_found(owner.lookup(check_key(key), self.networks), key)
+        return await self.store.find_session(owner.lookup(check_key(key), self.networks), key)
 
     async def session(self, session: SessionRef, owner: Asker) -> Session:
         """The session of a key that the owner reaches, or the loaded session as it is."""

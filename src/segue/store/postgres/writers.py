@@ -229,6 +229,7 @@ class Writers:
                 return
         for caller in group.callers:
             caller.settle()
+        self._last_write.connected()
         if group.wrote:
             self._last_write.succeeded()
             self._on_commit()
