@@ -6,7 +6,7 @@ import pytest
 
 from segue import Ask, Busy, Every, Job, Kernel, Policy, Say
 from segue.errors import SessionHasJobs
-from segue.kernel.transactions import deliveries, lease
+from segue.kernel.transactions.guards import unreadable
 from segue.model.states import JobState, TurnState
 from segue.store import queries
 from segue.store.database import Transaction
@@ -160,7 +160,7 @@ async def test_a_lane_that_cannot_be_read_holds_up_no_other_and_is_tried_again(
     readable = "{}" if table == "sessions" else None
     await kernel.store.commit(write, turn.session_id, column, readable, table=table, key=key)
     assert await kernel.workers.user_runner.step() == 0
-    clock.advance(milliseconds=lease.UNREADABLE_PAUSE_MS)
+    clock.advance(milliseconds=unreadable.PAUSE_MS)
     await quiet(kernel)
     ended = await kernel.turns.get(turn.turn_id)
     assert (ended.state, ended.attempt) == (TurnState.DONE, 1)
@@ -187,7 +187,7 @@ async def test_a_delivery_that_cannot_be_read_holds_up_no_other_and_is_tried_aga
     assert channel.texts == ["Hello test:2."]
     await kernel.store.commit(write, newer.id, "source", source, table="deliveries")
     assert await kernel.workers.courier.step() == 0
-    clock.advance(milliseconds=deliveries.UNREADABLE_PAUSE_MS)
+    clock.advance(milliseconds=unreadable.PAUSE_MS)
     assert await kernel.workers.courier.step() == 1
     [sent] = await kernel.log.deliveries("test:1")
     assert (channel.texts[1:], sent.state, sent.attempt) == (["Hello test:1."], "sent", 1)

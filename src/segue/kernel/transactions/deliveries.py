@@ -14,6 +14,7 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import jobs, session_log, unified
+from segue.kernel.transactions.guards import unreadable
 from segue.kernel.transactions.lane import queue_update
 from segue.kernel.transactions.quiet import held
 from segue.kernel.transactions.quiet.held import DefaultHours
@@ -120,10 +121,6 @@ UNKNOWN = "delivery unknown"
 """Prefix of the error of a delivery that may have arrived."""
 
 
-UNREADABLE_PAUSE_MS = 10_000
-"""How long a delivery waits that this version cannot read, until it is tried again."""
-
-
 def lease(
     limits: Sequence[tuple[str, int]],
     *,
@@ -158,8 +155,7 @@ def _leased(found: Rows, now: int) -> Transaction[list[Delivery]]:
     for row in found:
         delivery = readable_ones.get(row["id"])
         if delivery is None:
-            put_back = {"id": row["id"], "fence": row["fence"], "not_before": now + UNREADABLE_PAUSE_MS}
-            yield queries.deliveries.put_back, put_back
+            yield from unreadable.put_back_delivery(row, now)
             continue
         metadata: list[Mapping[str, Any]]
         metadata = [rows.from_text(row[name]) for name in ("session_metadata", "turn_metadata")]

@@ -14,7 +14,7 @@ from typing import Any
 
 from segue.errors import LeaseLost
 from segue.kernel.transactions import session_log
-from segue.kernel.transactions.guards import conditions, open_question
+from segue.kernel.transactions.guards import conditions, open_question, unreadable
 from segue.kernel.transactions.guards.model_room import MODEL_PAUSE_MS, ModelRoom
 from segue.kernel.transactions.lane import Pool, queue_update
 from segue.kernel.transactions.replace import mark_replaced
@@ -31,8 +31,6 @@ QUANTUM = 8
 """The most lanes leased for one account at once while another account waits."""
 SUSPECT_PAUSE_MS = 1000
 """How long a crash suspect waits while another one runs (see `live.running`)."""
-UNREADABLE_PAUSE_MS = 10_000
-"""How long the turns of a lane wait that this version cannot read. A newer one may read it."""
 
 
 @record
@@ -137,7 +135,7 @@ def lease(
     )
     turns = {turn.session_id: turn for turn in readable(started, "turn", rows.turn)}
     if len(sessions) < len(leased) or len(turns) < len(started):
-        sessions = yield from _put_back_unreadable(leased, sessions, started, turns, terms.holder, now)
+        sessions = yield from unreadable.put_back_lanes(leased, sessions, started, turns, terms.holder, now)
     withdrawn = yield from _put_back(sessions, turns, terms.holder, allow_suspect, models, now)
     emptied = {row["session_id"] for row in started if row["empties_queue"]}
     opened = yield from _open([s for s in sessions if s.id in turns], turns, emptied, now)
@@ -167,29 +165,6 @@ def _held(
         resumed=question,
         events=events,
     )
-
-
-def _put_back_unreadable(
-    leased: Rows,
-    sessions: Sequence[Session],
-    started: Rows,
-    turns: Container[str],
-    holder: str,
-    now: int,
-) -> Transaction[list[Session]]:
-    """Release the lanes that this version cannot read, and postpone their turns. Returns the others."""
-    unreadable = [row for row in started if row["session_id"] not in turns]
-    yield queries.turns.delay, [{"id": row["id"], "fence": row["fence"]} for row in unreadable]
-    without_turn = {row["session_id"] for row in unreadable}
-    usable = {session.id: session for session in sessions if session.id not in without_turn}
-    lanes = [row for row in leased if row["id"] not in usable]
-    until = now + UNREADABLE_PAUSE_MS
-    yield queries.turns.postpone_queued, [{"session_id": row["id"], "not_before": until} for row in lanes]
-    yield (
-        queries.sessions.delay,
-        [{"id": row["id"], "holder": holder, "fence": row["fence"], "ready_at": until} for row in lanes],
-    )
-    return [*usable.values()]
 
 
 def _put_back(
