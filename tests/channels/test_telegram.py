@@ -246,7 +246,8 @@ async def test_an_arrival_in_a_topic_is_answered_there(
         await eventually(lambda: len(api.shown("-100")) == 2, "two answers")
         assert (await kernel.sessions.get("telegram:-100")).metadata == {"message_thread_id": 8}
         await api.write("Hello", chat=-100, **forum)
-        await eventually(lambda: len(api.shown("-100")) == 3, "a third")
+        # Not its live preview: if that is cut off, its answer is a message of its own.
+        await eventually(lambda: api.shown("-100")[2:] == ["In general."], "a third")
         running.cancel()
     assert topics(api) == [("In seven.", 7), ("In eight.", 8), ("In general.", None)]
     assert (await kernel.sessions.get("telegram:-100")).metadata == {}

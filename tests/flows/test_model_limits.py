@@ -73,10 +73,11 @@ async def test_accounts_take_turns_at_a_model(open_kernel: OpenKernel, clock: Ma
     kernel = await open_kernel(agent=agent, settings=ONE_BEST)
     await scheduled(kernel, "web:first", "best", "a")
     for number in range(CROWD):
-        await scheduled(kernel, f"web:{number}", "best", "a")
+        await scheduled(kernel, f"web:{number}", "best", "a", seconds=61)
     clock.advance(minutes=1)
     async with working(kernel):
         await agent.is_waiting_in("web:first")
+        clock.advance(seconds=1)
         await eventually_put_off(kernel, CROWD)
         await scheduled(kernel, "web:lone", "best", "b")
         clock.advance(minutes=1)
@@ -91,12 +92,12 @@ async def test_a_user_goes_before_a_turn_that_waits_for_its_model(
 ) -> None:
     agent = BlockingAgent("web:first")
     kernel = await open_kernel(agent=agent, settings=ONE_BEST)
-    for key in ("web:first", "web:chat"):
-        await scheduled(kernel, key, "best")
-        clock.advance(seconds=1)
+    await scheduled(kernel, "web:first", "best")
+    await scheduled(kernel, "web:chat", "best", seconds=61)
     clock.advance(minutes=1)
     async with working(kernel):
         await agent.is_waiting_in("web:first")
+        clock.advance(seconds=1)
         await eventually_put_off(kernel, 1)
         await kernel.receive("web:chat", "Hi")
         await eventually(lambda: agent.answered == ["web:chat"], "the user's turn has run")
@@ -151,13 +152,13 @@ async def test_a_process_without_the_limit_runs_what_waits_after_a_pause(
     full = await open_kernel(agent=agent, settings=replace(ONE_BEST, runners=1))
     limited = await open_kernel(agent=agent, settings=ONE_BEST)
     unlimited = await open_kernel(agent=other, settings=Settings(models=MODELS, lease_seconds=3600))
-    for number in range(2):
-        await scheduled(full, f"web:{number}", "best")
-        clock.advance(seconds=1)
+    await scheduled(full, "web:0", "best")
+    await scheduled(full, "web:1", "best", seconds=61)
     clock.advance(minutes=1)
     async with working(full):
         await agent.is_waiting_in("web:0")
-        await eventually(partial(has_queued_turn, full, "web:1"), "both jobs have fired")
+        clock.advance(seconds=1)
+        await eventually(partial(has_queued_turn, full, "web:1"), "the second job has fired")
         assert await limited.workers.runner.step() == 0
         await eventually_put_off(limited, 1)
         async with working(unlimited):

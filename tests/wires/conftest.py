@@ -115,17 +115,23 @@ async def guarded(migrated_sqlite_url: str) -> AsyncIterator[Wire]:
 
 
 @pytest.fixture(scope="session")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The socket of a process of Node that runs the clients of `js/`, with the packages that they import."""
+def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the clients of `js/` and the packages that they import."""
     folder = tmp_path_factory.mktemp("node")
     npm_install(folder, *PACKAGES)
     shutil.copytree(SCRIPTS, folder, dirs_exist_ok=True)
-    command = ["node", str(folder / "clients.mjs"), str(folder / "socket")]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def node(node_folder: Path) -> Iterator[Path]:
+    """The socket of a process of Node that runs the clients of `js/`."""
+    command = ["node", str(node_folder / "clients.mjs"), str(node_folder / "socket")]
     # It ends with its input, so it does not outlive this process.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"listening\n"
-        yield folder / "socket"
+        yield node_folder / "socket"
 
 
 class Script:

@@ -13,10 +13,10 @@ EXAMPLES = [block for block in blocks(ROOT / "docs" / "guides" / "clients.md") i
 
 
 @pytest.mark.parametrize("block", EXAMPLES, ids=lambda block: block.location)
-async def test_an_example_prints_what_it_says(wire: Wire, node: Path, block: Block) -> None:
+async def test_an_example_prints_what_it_says(wire: Wire, node_folder: Path, block: Block) -> None:
     program, marker, comment = block.text.partition(PRINTS)
     assert marker, f"{block.location} does not say what it prints"
-    script = node / f"example_{block.line}.mjs"
+    script = node_folder / f"example_{block.line}.mjs"
     script.write_text(program.replace("http://localhost:8000", wire.url), "utf-8")
     process = await asyncio.create_subprocess_exec("node", str(script), stdout=-1, stderr=-1)
     async with asyncio.timeout(PATIENCE):
