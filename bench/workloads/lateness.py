@@ -3,6 +3,9 @@
 The jobs are stored before, and the kernel runs while their moments come. Both ends are read from the
 machine's wall clock. There is capacity for all jobs at once: what is measured is how soon the kernel starts
 them, not how long they wait for each other. A second line shows the same with a capacity of fifty.
+
+A lone job is measured in a process that has run some: the first ones wait until PostgreSQL has planned each
+statement on each new connection. The first one has a line of its own.
 """
 
 import asyncio
@@ -21,6 +24,9 @@ from segue.cli.support import event_loop
 from segue.model.agent import OpenTurn
 
 JOBS = 1_000
+LONE_JOBS = 100
+WARM_UP = 10
+"""Lone jobs that run before those that are measured."""
 SMALL_CAPACITY = 50
 AHEAD = timedelta(seconds=4)
 """Time to store a thousand jobs, to start the workers, and to settle down."""
@@ -57,15 +63,15 @@ class TimedAgent:
 def lateness(env: Environment) -> Iterator[Figure]:
     spread = [timedelta(seconds=number / JOBS) for number in range(JOBS)]
     at_once = [timedelta()] * JOBS
-    lone = env.size(100, short=20)
-    one_by_one = partial(_one_by_one, count=lone)
     over_a_second, in_one_instant = partial(_together, after=spread), partial(_together, after=at_once)
-    yield _on_sqlite("a lone job", 10, env, one_by_one)
+    yield _on_sqlite("the first job of a process", None, env, _first)
+    yield _on_sqlite("a lone job", 10, env, _one_by_one)
     yield _on_sqlite("1,000 jobs over one second", 50, env, over_a_second)
     yield _on_sqlite("1,000 jobs in one instant", 1_000, env, in_one_instant)
     few = partial(_together, after=at_once, capacity=SMALL_CAPACITY)
     yield _on_sqlite(f"1,000 jobs in one instant, a capacity of {SMALL_CAPACITY}", None, env, few)
-    yield _on_postgres("a lone job", 10, env, one_by_one)
+    yield _on_postgres("the first job of a process", None, env, _first)
+    yield _on_postgres("a lone job", 10, env, _one_by_one)
     yield _on_postgres("1,000 jobs in one instant", 2_000, env, in_one_instant)
 
 
@@ -101,7 +107,16 @@ async def _together(url: str, after: Sequence[timedelta], capacity: int = JOBS) 
             return await agent.lateness(jobs)
 
 
-async def _one_by_one(url: str, count: int) -> list[float]:
+async def _first(url: str) -> list[float]:
+    return await _in_turn(url, 1)
+
+
+async def _one_by_one(url: str) -> list[float]:
+    return (await _in_turn(url, WARM_UP + LONE_JOBS))[WARM_UP:]
+
+
+async def _in_turn(url: str, count: int) -> list[float]:
+    """The lateness of jobs each of which becomes due after the one before it has started."""
     agent = TimedAgent()
     late: list[float] = []
     async with _kernel(url, agent, SMALL_CAPACITY) as kernel, _running(kernel):
