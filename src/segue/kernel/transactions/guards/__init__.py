@@ -1,1 +1,1 @@
-"""Guards: what may keep a turn from starting: budgets, conditions, limits, an open question, a newer version."""
+"""Guards: what may keep a turn from starting: budgets, conditions, limits, a question, a newer version."""
