@@ -116,17 +116,20 @@ async def _heard(
     return heard
 
 
-async def test_live_text_carries_its_place(kernel: Kernel, agent: ScriptedAgent) -> None:
-    agent.script([Thinking("Hm"), Thinking("m."), "Gre", Text("en, "), TOOL, TOOL_DONE, "I think."])
-    await kernel.receive(CHAT, "How is the build?")
+async def _live_texts(kernel: Kernel, agent: ScriptedAgent) -> list[LiveText]:
+    """What a follower hears live of a turn that waits."""
     async with asyncio.TaskGroup() as group:
         follower = group.create_task(_heard(kernel))
         await asyncio.sleep(0)
         async with under_way(kernel, agent):
             await until(kernel, "stream_start")
-    text = [
-        (one.type, one.seq, one.offset, one.text) for one in follower.result() if isinstance(one, LiveText)
-    ]
+    return [one for one in follower.result() if isinstance(one, LiveText)]
+
+
+async def test_live_text_carries_its_place(kernel: Kernel, agent: ScriptedAgent) -> None:
+    agent.script([Thinking("Hm"), Thinking("m."), "Gre", Text("en, "), TOOL, TOOL_DONE, "I think."])
+    await kernel.receive(CHAT, "How is the build?")
+    text = [(one.type, one.seq, one.offset, one.text) for one in await _live_texts(kernel, agent)]
     assert text == [
         ("thinking_delta", 1, 0, "Hm"),
         ("thinking_delta", 1, 2, "m."),
@@ -406,13 +409,7 @@ async def test_thoughts_are_cleaned_and_limited_like_text(kernel: Kernel, agent:
     """A lone surrogate could not be sent to any follower."""
     agent.script([Thinking("Hm\ud800"), "Green."], [Thinking("x" * (LONGEST_ANSWER + 1)), "Green."])
     await kernel.receive(CHAT, "How is the build?")
-    async with asyncio.TaskGroup() as group:
-        follower = group.create_task(_heard(kernel))
-        await asyncio.sleep(0)
-        async with under_way(kernel, agent):
-            await until(kernel, "stream_start")
-    thoughts = [one.text for one in follower.result() if isinstance(one, LiveText)][:1]
-    assert thoughts == ["Hm\ufffd"]
+    assert [one.text for one in await _live_texts(kernel, agent)] == ["Hm\ufffd", "Green."]
     again = await kernel.receive(CHAT, "And now?")
     await quiet(kernel)
     assert "the thoughts grew beyond" in str((await kernel.turns.get(again.turn_id)).error)
