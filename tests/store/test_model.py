@@ -215,7 +215,7 @@ class Walk(RuleBasedStateMachine):
         kept = self.commit(keeper.renew, [RunningTurn(held, task, 0, 0)], LEASE_MS, self.now)
         model = self.lanes.get(key)
         ours = model is not None and not self.ids_differ(key, held) and model.holds(held)
-        assert (held.session.id in kept) == ours
+        assert kept == ({(held.session.id, held.fence)} if ours else set())
         if model and ours:
             model.lease_until = self.now + LEASE_MS
 
