@@ -24,6 +24,7 @@ from segue import (
 from segue.errors import NotInTurn, TurnEnded
 from segue.testing import ManualClock, ScriptedAgent, quiet
 from tests.flows.house import OpenKernel
+from tests.flows.recording_store import RecordingStore
 from tests.flows.story import CHAT, log, said
 
 
@@ -269,3 +270,24 @@ async def test_a_history_of_no_messages_is_empty(kernel: Kernel, agent: Scripted
         await kernel.receive(CHAT, text)
         await quiet(kernel)
     assert await agent.asked[-1].turn.history(0) == []
+
+
+async def test_without_memories_nothing_is_searched(
+    recording_store: RecordingStore, clock: ManualClock
+) -> None:
+    agent = ScriptedAgent()
+    async with Kernel(recording_store, agent=agent, clock=clock) as kernel:
+        await kernel.receive(CHAT, "What did I say about sailing yesterday?")
+        await quiet(kernel)
+        recording_store.reads.clear()
+        await agent.asked[-1].turn.history()
+    searched = [name for name in recording_store.reads if name.startswith("memories.")]
+    assert searched == ["memories.count"]
+
+
+async def test_the_newest_events_are_read_from_a_number_on(kernel: Kernel) -> None:
+    for number in range(5):
+        await kernel.log.write(CHAT, "user", f"{number}")
+    session = await kernel.sessions.get(CHAT)
+    found = await kernel.store.newest_events(session.id, after=2, before=5, limit=10)
+    assert [event.seq for event in found] == [3, 4]
